@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"time"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/sample"
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+// Result is one attributed sample: for each partition who holds what.
+// Everything in it is sorted, so equal inputs print equal bytes.
+type Result struct {
+	Node       string                         `json:"node"`
+	At         time.Time                      `json:"at"`
+	MonoMS     int64                          `json:"mono_ms"`
+	Standalone bool                           `json:"standalone,omitempty"`
+	NVML       sample.Library                 `json:"nvml"`
+	Partitions []Partition                    `json:"partitions"`
+	Findings   []Finding                      `json:"findings,omitempty"`
+	Pods       []PodResult                    `json:"pods,omitempty"`
+	Sources    map[string]sample.SourceStatus `json:"sources,omitempty"`
+	// Identities says whom each process named by a device belongs to.
+	Identities map[int]Identity `json:"identities,omitempty"`
+	// Events are the device events of this sample, by device.
+	Events map[gpu.UUID][]sample.Event `json:"events,omitempty"`
+}
+
+// Partition is one partition at one moment. Sizes are bytes; nil is unknown.
+// Where State is ok and Capacity is known, the parts sum to the whole:
+// Reserved + Σ holdings + Unattributed + Free = Capacity (invariant B).
+type Partition struct {
+	ID gpu.PartitionID `json:"id"`
+	// Names are the UUIDs by which it is known: the device's, or the MIG
+	// UUIDs of the instance's compute instances.
+	Names  []gpu.UUID `json:"names,omitempty"`
+	Index  int        `json:"index"`
+	Minor  int        `json:"minor"`
+	Slot   string     `json:"slot,omitempty"` // PCI address of the device
+	Model  string     `json:"model,omitempty"`
+	State  gpu.State  `json:"state"`
+	Reason string     `json:"reason,omitempty"`
+	// Profile, Placement and Slices describe a MIG instance; DeviceSlices is
+	// the device's number of memory slices, StrandedSlices (on the whole
+	// device in MIG mode) those that no further instance could cover.
+	Profile        string        `json:"profile,omitempty"`
+	Placement      gpu.Placement `json:"placement,omitzero"`
+	Slices         uint32        `json:"slices,omitempty"`
+	DeviceSlices   uint32        `json:"device_slices,omitempty"`
+	StrandedSlices uint32        `json:"stranded_slices,omitempty"`
+	// MIGParent is true for a whole device in MIG mode: it cannot be granted
+	// itself; its money is what no instance covers, and it has no holdings.
+	MIGParent bool `json:"mig_parent,omitempty"`
+
+	Mode gpu.Mode `json:"mode"`
+	// ModeEvidence says in a few words how the mode is known.
+	ModeEvidence string `json:"mode_evidence,omitempty"`
+	// Replicas is N, the number of ids under which the device is offered;
+	// nil when unknown.
+	Replicas *int64 `json:"replicas,omitempty"`
+
+	Capacity     *uint64   `json:"capacity"`
+	Reserved     *uint64   `json:"reserved"`
+	Used         *uint64   `json:"used"`
+	Unattributed *uint64   `json:"unattributed"`
+	Free         *uint64   `json:"free"`
+	Grade        gpu.Grade `json:"grade"`
+	Holdings     []Holding `json:"holdings,omitempty"`
+	Grants       []Grant   `json:"grants,omitempty"`
+	// GrantsKnown is false while the source of grants cannot be read.
+	GrantsKnown bool               `json:"grants_known"`
+	Signals     sample.Signals     `json:"signals,omitzero"`
+	Power       sample.Power       `json:"power,omitzero"`
+	Accounted   []sample.Accounted `json:"accounted,omitempty"`
+}
+
+// Holding is what one holder has on one partition.
+type Holding struct {
+	Holder workload.Holder `json:"holder"`
+	// Bytes is nil when it is not known and cannot be derived or estimated.
+	Bytes *uint64   `json:"bytes"`
+	Grade gpu.Grade `json:"grade"`
+	// Leak: the holder is a pod that has no grant on this partition.
+	Leak bool  `json:"leak,omitempty"`
+	PIDs []int `json:"pids,omitempty"`
+	// SM is the sum of the processes' sampled SM shares: a signal, never money.
+	SM      *float64  `json:"sm,omitempty"`
+	SMGrade gpu.Grade `json:"sm_grade,omitempty"`
+}
+
+// Grant is one pod's right to one partition: one per pod and partition.
+type Grant struct {
+	Holder     workload.Holder `json:"holder"` // a pod; Container is empty
+	Containers []string        `json:"containers,omitempty"`
+	// Source is kubelet, dra, hami, kai, koordinator, aliyun or volcano.
+	Source    string   `json:"source"`
+	Resource  string   `json:"resource,omitempty"`
+	DeviceIDs []string `json:"device_ids,omitempty"`
+	Claim     string   `json:"claim,omitempty"` // namespace/name
+	Mode      gpu.Mode `json:"mode"`
+	// Replicas is how many ids of the partition the pod holds.
+	Replicas int64 `json:"replicas,omitempty"`
+	// Reserved is r: the share of the partition this grant keeps from
+	// everyone else. Under shared-claim it is the claim's, for its pods
+	// together. ReservedBytes is that share of the capacity, nil if unknown.
+	Reserved      gpu.Ratio `json:"reserved"`
+	ReservedBytes *uint64   `json:"reserved_bytes,omitempty"`
+	// LimitBytes is what the pod may use by its grant, nil if unlimited.
+	LimitBytes *uint64 `json:"limit_bytes,omitempty"`
+	Admin      bool    `json:"admin,omitempty"`
+}
+
+// Finding is something that is not as it should be, with its evidence.
+type Finding struct {
+	Kind     FindingKind     `json:"kind"`
+	Severity Severity        `json:"severity"`
+	Holder   workload.Holder `json:"holder,omitzero"`
+	// Partition is the text key of the partition, Device its device; both
+	// may be empty when the finding is about the node.
+	Partition  string   `json:"partition,omitempty"`
+	Partitions []string `json:"partitions,omitempty"`
+	Device     gpu.UUID `json:"device,omitempty"`
+	// Victims are the pods ("namespace/name") whose grant is intruded on.
+	Victims []string `json:"victims,omitempty"`
+	PID     int      `json:"pid,omitempty"`
+	Bytes   *uint64  `json:"bytes,omitempty"`
+	Count   int64    `json:"count,omitempty"`
+	// Resource is the extended resource concerned.
+	Resource string   `json:"resource,omitempty"`
+	Detail   string   `json:"detail"`
+	Evidence []string `json:"evidence,omitempty"`
+}
+
+// PodResult is the CPU and memory of one pod on the node, with its name.
+type PodResult struct {
+	Holder      workload.Holder `json:"holder"`
+	CPUNanos    uint64          `json:"cpu_nanos"`
+	MemoryBytes uint64          `json:"memory_bytes"`
+	CPUMilli    int64           `json:"cpu_request_milli,omitempty"`
+	MemoryReq   int64           `json:"memory_request_bytes,omitempty"`
+}
+
+// Identity is the owner of one process.
+type Identity struct {
+	Holder      workload.Holder `json:"holder"`
+	ContainerID string          `json:"container_id,omitempty"`
+	Comm        string          `json:"comm,omitempty"`
+}

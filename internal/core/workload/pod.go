@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import "time"
+
+// The phases of a pod (core/v1 PodPhase).
+const (
+	PhasePending   = "Pending"
+	PhaseRunning   = "Running"
+	PhaseSucceeded = "Succeeded"
+	PhaseFailed    = "Failed"
+)
+
+// Annotations of static pods' mirror objects (kubelet's config package): both
+// hold the 32-hex UID under which the kubelet runs the pod.
+const (
+	AnnotationConfigHash   = "kubernetes.io/config.hash"
+	AnnotationConfigMirror = "kubernetes.io/config.mirror"
+)
+
+// Pod is what gputally needs of a core/v1 Pod.
+type Pod struct {
+	Namespace   string            `json:"namespace"`
+	Name        string            `json:"name"`
+	UID         string            `json:"uid"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Node        string            `json:"node,omitempty"`
+	Phase       string            `json:"phase,omitempty"`
+	// Reason is status.reason, such as UnexpectedAdmissionError.
+	Reason string `json:"reason,omitempty"`
+	// Owner is the controller in metadata.ownerReferences, as far up as known.
+	Owner            Owner       `json:"owner,omitzero"`
+	RuntimeClass     string      `json:"runtime_class,omitempty"`
+	HostPID          bool        `json:"host_pid,omitempty"`
+	Containers       []Container `json:"containers,omitempty"`
+	ClaimNames       []string    `json:"claim_names,omitempty"`
+	ExtendedClaim    string      `json:"extended_claim,omitempty"`
+	DeletionDeadline *time.Time  `json:"deletion_deadline,omitempty"`
+	// Gone is set when the object was deleted and is kept only to name what
+	// its processes still hold.
+	Gone bool `json:"gone,omitempty"`
+}
+
+// Owner is a controller: Job, ReplicaSet, RayCluster and so on.
+type Owner struct {
+	Kind string `json:"kind,omitempty"`
+	Name string `json:"name,omitempty"`
+	UID  string `json:"uid,omitempty"`
+}
+
+// ContainerKind tells the four lists of a pod's containers apart.
+type ContainerKind string
+
+// The kinds of container. A sidecar is an init container with
+// restartPolicy Always.
+const (
+	ContainerApp       ContainerKind = "app"
+	ContainerInit      ContainerKind = "init"
+	ContainerSidecar   ContainerKind = "sidecar"
+	ContainerEphemeral ContainerKind = "ephemeral"
+)
+
+// Container is what gputally needs of a container's spec and status.
+type Container struct {
+	Name string        `json:"name"`
+	Kind ContainerKind `json:"kind,omitempty"`
+	// ID is the runtime's id: 64 hex digits, without its "containerd://".
+	ID         string `json:"id,omitempty"`
+	Image      string `json:"image,omitempty"`
+	Privileged bool   `json:"privileged,omitempty"`
+	// Env holds the literal values of the variables that steer GPU runtimes
+	// (NVIDIA_VISIBLE_DEVICES, CUDA_MPS_PIPE_DIRECTORY, CUDA_VISIBLE_DEVICES).
+	Env map[string]string `json:"env,omitempty"`
+	// Limits holds the extended resources by name, as whole numbers.
+	Limits map[string]int64 `json:"limits,omitempty"`
+	// CPUMilli and MemoryBytes are the requests, 0 when none are made.
+	CPUMilli    int64 `json:"cpu_milli,omitempty"`
+	MemoryBytes int64 `json:"memory_bytes,omitempty"`
+	// HostDevices lists hostPath mounts of /dev or of /dev/nvidia*.
+	HostDevices []string   `json:"host_devices,omitempty"`
+	Running     bool       `json:"running,omitempty"`
+	StartedAt   *time.Time `json:"started_at,omitempty"`
+	FinishedAt  *time.Time `json:"finished_at,omitempty"`
+}
+
+// Key is the pod as namespace/name.
+func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
+
+// Ended reports whether the pod can hold no grant any more: its phase is
+// Succeeded or Failed, its object is gone, or every container of it that ever
+// started has finished and none will run again.
+func (p Pod) Ended() bool {
+	if p.Gone || p.Phase == PhaseSucceeded || p.Phase == PhaseFailed {
+		return true
+	}
+	return false
+}
+
+// StaticHash is the kubelet's UID of a static pod, or "" for any other pod.
+func (p Pod) StaticHash() string {
+	if h := p.Annotations[AnnotationConfigHash]; h != "" {
+		return h
+	}
+	return p.Annotations[AnnotationConfigMirror]
+}
