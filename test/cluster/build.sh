@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# build.sh builds the unpatched Kubernetes, containerd and NVIDIA programs of the
+# test node and prints the folder they lie in. Each module of build/ is built once
+# per content of its go.mod, go.sum and tools.go; later calls only print the folder.
+# GPUTALLY_CLUSTER_JOBS sets the number of parallel compilations (2).
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/gputally/cluster
+jobs=${GPUTALLY_CLUSTER_JOBS:-2}
+modules="kube containerd deviceplugin toolkit dra"
+
+# The device plugin, nvidia-ctk and the DRA driver load NVML through cgo; the rest is pure Go.
+cgo_of() { case $1 in deviceplugin | toolkit | dra) echo 1 ;; *) echo 0 ;; esac; }
+
+# kube's programs refuse to work together without a version stamp.
+ldflags_of() {
+	[ "$1" = kube ] || { echo "-s -w"; return; }
+	local v
+	v=$(awk '$1 == "require" && $2 == "k8s.io/kubernetes" { print $3 } $1 == "k8s.io/kubernetes" { print $2 }' "$here/build/kube/go.mod" | head -1)
+	local major=${v#v} p=k8s.io/component-base/version
+	local minor=${major#*.}
+	echo "-s -w -X $p.gitVersion=$v -X $p.gitMajor=${major%%.*} -X $p.gitMinor=${minor%%.*}"
+}
+
+commands_of() { sed -n 's/^\t_ "\(.*\)"$/\1/p' "$here/build/$1/tools.go"; }
+hash_of() { (cd "$here/build/$1" && cat go.mod go.sum tools.go | sha256sum | cut -c1-16); }
+
+build() {
+	local name=$1 out=$2 start=$SECONDS
+	echo "cluster: building $name (once; kept in $out)" >&2
+	rm -rf "$out.partial" && mkdir -p "$out.partial"
+	# shellcheck disable=SC2046 # one argument per command
+	(cd "$here/build/$name" && CGO_ENABLED=$(cgo_of "$name") GOFLAGS=-mod=readonly \
+		nice -n 15 go build -p "$jobs" -buildvcs=false -trimpath -ldflags "$(ldflags_of "$name")" -o "$out.partial/" $(commands_of "$name")) >&2
+	mv "$out.partial" "$out"
+	echo "cluster: built $name in $((SECONDS - start)) s" >&2
+}
+
+mkdir -p "$cache"
+exec 9>"$cache/lock"
+flock 9 # two checkouts must not build the same thing at once
+
+all=""
+for m in $modules; do
+	h=$(hash_of "$m")
+	[ -d "$cache/$m-$h" ] || build "$m" "$cache/$m-$h"
+	all+="$m-$h "
+done
+
+bin=$cache/bin-$(echo "$all" | sha256sum | cut -c1-16)
+mkdir -p "$bin"
+for d in $all; do
+	# Hard links: the node binds this one folder, and a link out of it would not resolve there.
+	ln -f "$cache/$d"/* "$bin/"
+done
+echo "$bin"

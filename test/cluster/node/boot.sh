@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# boot.sh runs inside the node, once: configuration, then every daemon, then it waits
+# until the API server says that the node is Ready. It prints when each step was reached.
+set -euo pipefail
+cd /run/node
+here=/run/node/scripts
+start=$(date +%s%N)
+reached() { echo "node: $(((($(date +%s%N) - start)) / 1000000)) ms: $*"; }
+wait_for() { # SECONDS WHAT COMMAND...
+	local seconds=$1 what=$2 i
+	shift 2
+	for ((i = 0; i < seconds * 10; i++)); do
+		! "$@" >/dev/null 2>&1 || { reached "$what"; return; }
+		sleep 0.1
+	done
+	echo "node: not within $seconds s: $what (see $NODE/log)" >&2
+	exit 1
+}
+api() { curl -sf --cacert /run/node/tls/apiserver.crt -H 'Authorization: Bearer admin-token' "https://10.10.0.1:6443$1"; }
+node_ready() { api /api/v1/nodes/gpu-node-1 | tr -d ' \n' | grep -q '"status":"True"[^}]*"type":"Ready"\|"type":"Ready","status":"True"'; }
+api_ready() { [ "$(api /readyz)" = ok ]; }
+import_images() {
+	local i
+	for i in images/*.tar; do bin/ctr -n k8s.io images import "$i" >>log/images.log; done
+}
+
+"$here/configure.sh"
+"$here/service.sh" start etcd
+"$here/service.sh" start containerd
+wait_for 30 "containerd answers" bin/ctr version
+"$here/service.sh" start apiserver
+import_images
+reached "images imported"
+wait_for 120 "API server is ready" api_ready
+for s in controller-manager scheduler kubelet; do "$here/service.sh" start $s; done
+wait_for 120 "node is Ready" node_ready
