@@ -73,4 +73,7 @@ type SliceDevice struct {
 	MemoryBytes *uint64 `json:"memory_bytes,omitempty"`
 	// Multiple is allowMultipleAllocations (consumable capacity).
 	Multiple bool `json:"multiple,omitempty"`
+	// Stale is set by SliceIndex on a device that the newest generation of
+	// its pool no longer lists under this name; no slice says it.
+	Stale bool `json:"-"`
 }

@@ -30,6 +30,8 @@ type Pod struct {
 	Phase       string            `json:"phase,omitempty"`
 	// Reason is status.reason, such as UnexpectedAdmissionError.
 	Reason string `json:"reason,omitempty"`
+	// RestartPolicy is spec.restartPolicy: Always, OnFailure, Never.
+	RestartPolicy string `json:"restart_policy,omitempty"`
 	// Owner is the controller in metadata.ownerReferences, as far up as known.
 	Owner            Owner       `json:"owner,omitzero"`
 	RuntimeClass     string      `json:"runtime_class,omitempty"`
