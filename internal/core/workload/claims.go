@@ -2,41 +2,61 @@
 
 package workload
 
-// SliceIndex finds devices of ResourceSlices by driver, pool and name.
-type SliceIndex struct{}
+import (
+	"cmp"
+	"slices"
+)
 
-// NewSliceIndex indexes slices. Of each (driver, pool) the newest generation
-// counts; older ones only fill in names which that one no longer has.
-func NewSliceIndex(slices []Slice) SliceIndex { return SliceIndex{} }
+// SliceIndex finds devices of ResourceSlices by driver, pool and name.
+type SliceIndex struct {
+	newest  map[poolKey]int64
+	devices map[deviceKey]indexed
+}
+
+type poolKey struct{ driver, pool string }
+
+type deviceKey struct {
+	poolKey
+	device string
+}
+
+type indexed struct {
+	generation int64
+	device     SliceDevice
+}
+
+// NewSliceIndex indexes slices. Of each driver's pool the newest generation
+// counts (resource/v1 ResourcePool.generation). An older one, where the caller
+// kept it, only fills in names that the newest no longer has: what a claim was
+// given under such a name is still that device.
+func NewSliceIndex(published []Slice) SliceIndex {
+	x := SliceIndex{newest: map[poolKey]int64{}, devices: map[deviceKey]indexed{}}
+	ordered := slices.SortedFunc(slices.Values(published), func(a, b Slice) int {
+		return cmp.Or(cmp.Compare(b.Generation, a.Generation), cmp.Compare(a.Name, b.Name))
+	})
+	for _, s := range ordered {
+		pool := poolKey{driver: s.Driver, pool: s.Pool}
+		if _, seen := x.newest[pool]; !seen {
+			x.newest[pool] = s.Generation
+		}
+		for _, d := range s.Devices {
+			key := deviceKey{poolKey: pool, device: d.Name}
+			if _, seen := x.devices[key]; !seen {
+				x.devices[key] = indexed{generation: s.Generation, device: d}
+			}
+		}
+	}
+	return x
+}
 
 // Lookup finds a device. One that only an older generation of its pool had
 // comes with Stale set.
 func (x SliceIndex) Lookup(driver, pool, device string) (SliceDevice, bool) {
-	return SliceDevice{}, false
+	key := deviceKey{poolKey: poolKey{driver: driver, pool: pool}, device: device}
+	found, ok := x.devices[key]
+	if !ok {
+		return SliceDevice{}, false
+	}
+	found.device.Stale = found.generation < x.newest[key.poolKey]
+	return found.device, true
 }
-
-// DRAName is a device name of NVIDIA's DRA driver, taken apart.
-type DRAName struct {
-	// Type is gpu, mig or vfio, as in the slice's attribute.
-	Type string `json:"type"`
-	// Minor is the parent's minor number (gpu, mig); Index is vfio's number.
-	Minor uint32 `json:"minor"`
-	Index uint32 `json:"index,omitempty"`
-	// Profile is the MIG profile without its dots, empty in the older form.
-	Profile string `json:"profile,omitempty"`
-	// ProfileID is NVML's GPU instance profile id; Start the first memory
-	// slice; Size the number of slices, 0 in the form that does not say it.
-	ProfileID uint32 `json:"profile_id,omitempty"`
-	Start     uint32 `json:"start,omitempty"`
-	Size      uint32 `json:"size,omitempty"`
-}
-
-// ParseDRADeviceName takes a device name of gpu.nvidia.com apart.
-func ParseDRADeviceName(name string) (DRAName, bool) { return DRAName{}, false }
-
-// IsGPUDriver reports whether a DRA driver hands out GPUs.
-func IsGPUDriver(driver string) bool { return driver == "gpu.nvidia.com" }
-
-// IsGPUResource reports whether an extended resource counts GPUs or parts of
-// them; extra names further ones that an operator configured.
-func IsGPUResource(resource string, extra ...string) bool { return resource == "nvidia.com/gpu" }

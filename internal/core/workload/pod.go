@@ -90,14 +90,39 @@ type Container struct {
 // Key is the pod as namespace/name.
 func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
 
+// The restart policies of a pod (core/v1 RestartPolicy).
+const (
+	RestartAlways    = "Always"
+	RestartOnFailure = "OnFailure"
+	RestartNever     = "Never"
+)
+
 // Ended reports whether the pod can hold no grant any more: its phase is
-// Succeeded or Failed, its object is gone, or every container of it that ever
-// started has finished and none will run again.
+// Succeeded or Failed, its object is gone, or all its app containers have
+// finished, nothing of it runs and its restart policy is Never. Under Always
+// they come back, and under OnFailure they may: the exit code is not known here.
 func (p Pod) Ended() bool {
 	if p.Gone || p.Phase == PhaseSucceeded || p.Phase == PhaseFailed {
 		return true
 	}
-	return false
+	return p.RestartPolicy == RestartNever && p.finished()
+}
+
+// finished reports whether the pod has app containers, all of them have ended
+// and no container of any kind runs.
+func (p Pod) finished() bool {
+	for _, c := range p.Containers {
+		if c.Running {
+			return false
+		}
+	}
+	apps := p.appContainers()
+	for _, c := range apps {
+		if c.FinishedAt == nil {
+			return false
+		}
+	}
+	return len(apps) > 0
 }
 
 // StaticHash is the kubelet's UID of a static pod, or "" for any other pod.

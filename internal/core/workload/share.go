@@ -2,15 +2,28 @@
 
 package workload
 
-import "github.com/gputally/gputally/internal/core/gpu"
+import (
+	"fmt"
 
-// Share is what an annotation scheduler gave one container of one device.
+	"github.com/gputally/gputally/internal/core/gpu"
+)
+
+// The schedulers whose annotations give shares.
+const (
+	SourceHAMi        = "hami"
+	SourceKoordinator = "koordinator"
+	SourceAliyun      = "aliyun"
+	SourceVolcano     = "volcano"
+)
+
+// Share is what an annotation scheduler gave one container of one device. Under
+// these schedulers the kubelet's device list is not the truth; the annotation is.
 type Share struct {
-	// Source is hami, koordinator, aliyun or volcano.
+	// Source is one of the Source constants.
 	Source string `json:"source"`
-	// Container is the position in spec.containers, -1 when not known.
-	Container int `json:"container"`
-	// ContainerName is the name at that position, where both are known.
+	// Container is the position among the pod's app containers, -1 when not
+	// known or not one of them; ContainerName is then the only name it has.
+	Container     int    `json:"container"`
 	ContainerName string `json:"container_name,omitempty"`
 	// One of UUID, Minor (/dev/nvidia<n>) and Index names the device.
 	UUID  gpu.UUID `json:"uuid,omitempty"`
@@ -19,24 +32,74 @@ type Share struct {
 	// Bytes is the memory granted, nil when only a fraction is.
 	Bytes *uint64 `json:"bytes,omitempty"`
 	// Fraction is the part of the device's memory granted, zero when Bytes
-	// says it.
+	// says it. A share with neither names a device and no amount.
 	Fraction gpu.Ratio `json:"fraction,omitzero"`
 	// Cores is the percentage of compute granted, nil when none is named.
 	Cores *int64 `json:"cores,omitempty"`
 }
 
 // SchedulerShares reads the shares that HAMi, Volcano, Koordinator or Aliyun
-// gpushare wrote on the pod. No such annotation: no shares and no error.
-func SchedulerShares(p Pod) ([]Share, error) { return nil, nil }
+// gpushare wrote on the pod, of the first of them that wrote any. No such
+// annotation: no shares and no error. KAI is read by KAIShare.
+func SchedulerShares(p Pod) ([]Share, error) {
+	for _, read := range []func(Pod) ([]Share, error){HAMiShares, VolcanoShares, KoordinatorShares, AliyunShares} {
+		shares, err := read(p)
+		if err != nil || len(shares) > 0 {
+			return shares, err
+		}
+	}
+	return nil, nil
+}
 
-// HAMiShares reads hami.io/vgpu-devices-allocated.
-func HAMiShares(p Pod) ([]Share, error) { return nil, nil }
+// badAnnotation names what cannot be read, and why.
+func badAnnotation(key, value string, why error) error {
+	return fmt.Errorf("read annotation %s=%q: %w", key, value, why)
+}
 
-// KoordinatorShares reads scheduling.koordinator.sh/device-allocated.
-func KoordinatorShares(p Pod) ([]Share, error) { return nil, nil }
+// appContainers are the pod's app containers, in the order of its spec.
+func (p Pod) appContainers() []Container {
+	var out []Container
+	for _, c := range p.Containers {
+		if c.Kind == ContainerApp || c.Kind == "" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
 
-// AliyunShares reads ALIYUN_COM_GPU_MEM_IDX and its companions.
-func AliyunShares(p Pod) ([]Share, error) { return nil, nil }
+// initContainers are the pod's init containers, sidecars among them.
+func (p Pod) initContainers() []Container {
+	var out []Container
+	for _, c := range p.Containers {
+		if c.Kind == ContainerInit || c.Kind == ContainerSidecar {
+			out = append(out, c)
+		}
+	}
+	return out
+}
 
-// VolcanoShares reads volcano.sh/gpu-index and Volcano's vGPU annotations.
-func VolcanoShares(p Pod) ([]Share, error) { return nil, nil }
+// requesting are the positions of the app containers that have a limit of one
+// of the resources.
+func (p Pod) requesting(resources ...string) []int {
+	var out []int
+	for i, c := range p.appContainers() {
+		for _, r := range resources {
+			if c.Limits[r] > 0 {
+				out = append(out, i)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// at names the app container at a position, where there is one.
+func (s Share) at(p Pod, position int) Share {
+	apps := p.appContainers()
+	if position < 0 || position >= len(apps) {
+		s.Container = -1
+		return s
+	}
+	s.Container, s.ContainerName = position, apps[position].Name
+	return s
+}
