@@ -20,9 +20,6 @@ const (
 	ClaimWithoutPod     FindingKind = "claim_without_pod"
 	ReplicasUnknown     FindingKind = "replicas_unknown"
 	OrphanedMemory      FindingKind = "orphaned_memory"
-	SkewedReading       FindingKind = "skewed_reading"
-	DeviceUnavailable   FindingKind = "device_unavailable"
-	DeviceUnmeasured    FindingKind = "device_unmeasured"
 	ClockStep           FindingKind = "clock_step"
 )
 

@@ -69,11 +69,17 @@ type Partition struct {
 	Grade        gpu.Grade `json:"grade"`
 	Holdings     []Holding `json:"holdings,omitempty"`
 	Grants       []Grant   `json:"grants,omitempty"`
+	// EstimatedCapacity is the host's memory where the device has none of its
+	// own and processes' sizes are known (unified memory); never in a balance.
+	EstimatedCapacity *uint64 `json:"estimated_capacity,omitempty"`
 	// GrantsKnown is false while the source of grants cannot be read.
-	GrantsKnown bool               `json:"grants_known"`
-	Signals     sample.Signals     `json:"signals,omitzero"`
-	Power       sample.Power       `json:"power,omitzero"`
-	Accounted   []sample.Accounted `json:"accounted,omitempty"`
+	GrantsKnown bool `json:"grants_known"`
+	// SignalsGrade is measured when one holder at most is on the partition,
+	// indivisible when several share its device-level signals.
+	SignalsGrade gpu.Grade          `json:"signals_grade,omitempty"`
+	Signals      sample.Signals     `json:"signals,omitzero"`
+	Power        sample.Power       `json:"power,omitzero"`
+	Accounted    []sample.Accounted `json:"accounted,omitempty"`
 }
 
 // Holding is what one holder has on one partition.

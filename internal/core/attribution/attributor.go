@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"slices"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/sample"
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+// Attributor turns samples into results, in the order of their time. It keeps
+// only what a single sample cannot say: who a process was before it left
+// /proc, and which grants stood when they were last readable.
+type Attributor struct {
+	policy Policy
+	memory memory
+}
+
+// New makes an attributor for one node.
+func New(policy Policy) *Attributor {
+	return &Attributor{policy: policy, memory: newMemory()}
+}
+
+// Attribute answers who holds what on each partition at the sample's moment.
+// It does not change the sample. Equal histories give equal results.
+func (a *Attributor) Attribute(s sample.Sample) Result {
+	w := newWork(a, s)
+	w.identify()
+	w.collectGrants()
+	w.setModes()
+	for _, p := range w.inv.parts {
+		w.split(p)
+	}
+	w.findLeaks()
+	w.findOverLimit()
+	w.findExternal()
+	w.findExposure()
+	w.findInvisible()
+	w.findStaleResources()
+	a.memory.remember(w)
+	return w.result()
+}
+
+// work is the state of attributing one sample.
+type work struct {
+	policy   Policy
+	memory   *memory
+	s        sample.Sample
+	inv      *inventory
+	pods     workload.PodIndex
+	devices  workload.SliceIndex
+	claims   map[string]workload.Claim
+	owners   map[int]owner
+	grants   grantSet
+	findings []Finding
+	// unresolved are pods with a grant that leads to no partition: they are
+	// in the right somewhere, so nothing they hold is a leak.
+	unresolved map[string]bool
+	// ungranted are KAI's reservation pods: their grant is their group's.
+	reservations map[string]workload.Pod
+}
+
+func newWork(a *Attributor, s sample.Sample) *work {
+	devices, slots := slotDevices(s, a.policy.ExtraResources)
+	s.Devices = devices
+	w := &work{
+		policy: a.policy, memory: &a.memory, s: s,
+		inv:        newInventory(devices, slots),
+		pods:       workload.NewPodIndex(s.Objects.Pods),
+		devices:    workload.NewSliceIndex(s.Objects.Slices),
+		claims:     map[string]workload.Claim{},
+		owners:     map[int]owner{},
+		grants:     grantSet{},
+		unresolved: map[string]bool{},
+	}
+	for _, c := range s.Objects.Claims {
+		w.claims[c.Namespace+"/"+c.Name] = c
+	}
+	return w
+}
+
+func (w *work) result() Result {
+	r := Result{
+		Node: w.s.Node, At: w.s.At, MonoMS: w.s.MonoMS, Standalone: w.s.Standalone,
+		NVML: w.s.NVML, Sources: w.s.Sources,
+		Identities: map[int]Identity{}, Events: map[gpu.UUID][]sample.Event{},
+	}
+	for _, p := range w.inv.parts {
+		r.Partitions = append(r.Partitions, p.Partition)
+	}
+	for pid, o := range w.owners {
+		r.Identities[pid] = Identity{Holder: o.holder, ContainerID: o.containerID, Comm: o.comm}
+	}
+	for _, d := range w.s.Devices {
+		if len(d.Events) > 0 {
+			r.Events[d.UUID] = d.Events
+		}
+	}
+	slices.SortStableFunc(w.findings, Finding.compare)
+	r.Findings = w.findings
+	r.Pods = w.podUsage()
+	return r
+}
+
+// podUsage joins the pods' CPU and memory to their names and requests.
+func (w *work) podUsage() []PodResult {
+	var out []PodResult
+	for _, u := range w.s.Usage {
+		pr := PodResult{
+			Holder:   workload.Holder{Kind: workload.KindPod, PodUID: u.PodUID},
+			CPUNanos: u.CPUNanos, MemoryBytes: u.MemoryBytes,
+		}
+		if pod, ok := w.pods.ByUID(u.PodUID); ok {
+			pr.Holder = podHolder(pod)
+			for _, c := range pod.Containers {
+				if c.Kind != workload.ContainerInit && c.Kind != workload.ContainerEphemeral {
+					pr.CPUMilli += c.CPUMilli
+					pr.MemoryReq += c.MemoryBytes
+				}
+			}
+		}
+		out = append(out, pr)
+	}
+	slices.SortFunc(out, func(a, b PodResult) int { return a.Holder.Compare(b.Holder) })
+	return out
+}
+
+func podHolder(p workload.Pod) workload.Holder {
+	return workload.Holder{Kind: workload.KindPod, PodUID: p.UID, Namespace: p.Namespace, Pod: p.Name}
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+// draft is a grant in the making: what the sources said, before the sharing
+// mode turns it into a reserved share.
+type draft struct {
+	Grant
+	// shared: the id was a replica, a turn at the device rather than all of it.
+	shared bool
+	// share is the part of the partition that the ids stand for (compute
+	// instances of a MIG instance), the whole elsewhere.
+	share gpu.Ratio
+	// fraction is the memory granted as a share of the device, and bytes the
+	// same in bytes; one of them under HAMi, KAI and consumable capacity.
+	fraction gpu.Ratio
+	bytes    *uint64
+	isPart   bool // fraction or bytes apply
+	// sharers is how many active pods the claim is reserved for.
+	sharers int
+	// carried: from before the list became unreadable; its r is as it was.
+	carried bool
+}
+
+// grantSet holds one draft per partition and pod: r counts once per pod,
+// however many containers or ids name the partition.
+type grantSet map[*part]map[string]*draft
+
+func (g grantSet) has(p *part, h workload.Holder) bool {
+	_, ok := g[p][h.PodKey()]
+	return ok
+}
+
+// of returns the pod's draft on the partition, made if needed.
+func (g grantSet) of(p *part, pod workload.Holder, source string) *draft {
+	byPod := g[p]
+	if byPod == nil {
+		byPod = map[string]*draft{}
+		g[p] = byPod
+	}
+	d := byPod[pod.PodKey()]
+	if d == nil {
+		d = &draft{Grant: Grant{Holder: pod, Source: source}}
+		byPod[pod.PodKey()] = d
+	}
+	return d
+}
+
+// sorted are the drafts of a partition in the order of their holders.
+func (g grantSet) sorted(p *part) []*draft {
+	out := make([]*draft, 0, len(g[p]))
+	for _, d := range g[p] {
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b *draft) int { return a.Holder.Compare(b.Holder) })
+	return out
+}
+
+// ask adds one id, as held by a container, to the draft.
+func (d *draft) ask(container, resource, id string, share gpu.Ratio) {
+	if container != "" && !slices.Contains(d.Containers, container) {
+		d.Containers = append(d.Containers, container)
+		slices.Sort(d.Containers)
+	}
+	d.Resource = resource
+	if id == "" || slices.Contains(d.DeviceIDs, id) {
+		return
+	}
+	d.DeviceIDs = append(d.DeviceIDs, id)
+	slices.Sort(d.DeviceIDs)
+	d.Replicas++
+	d.share = addShare(d.share, share)
+}
+
+// addShare sums shares of one partition; compute instances of an instance
+// have the same denominator.
+func addShare(a, b gpu.Ratio) gpu.Ratio {
+	if a.IsZero() || a.Den != b.Den {
+		return b
+	}
+	return gpu.Ratio{Num: min(a.Num+b.Num, a.Den), Den: a.Den}
+}
+
+// collectGrants gathers the grants of every source. Where an annotation
+// scheduler placed a pod, its annotation is the truth and the kubelet's ids
+// are not (domain facts: HAMi's pool slots name other cards).
+func (w *work) collectGrants() {
+	if w.s.Standalone {
+		return
+	}
+	w.findReservations()
+	if w.s.Grants.Readable {
+		for _, pr := range w.s.Grants.Pods {
+			w.fromKubelet(pr)
+		}
+	} else {
+		w.carryGrants()
+	}
+	for _, pod := range w.s.Objects.Pods {
+		if !pod.Ended() {
+			w.fromScheduler(pod)
+		}
+	}
+	w.grantUnresolved()
+}
+
+// fromKubelet takes one pod of the PodResources list.
+func (w *work) fromKubelet(pr workload.PodResources) {
+	pod, known := w.pods.ByName(pr.Namespace, pr.Name)
+	holder := workload.Holder{Kind: workload.KindPod, Namespace: pr.Namespace, Pod: pr.Name}
+	if known && !pod.Gone {
+		// The list lags: a pod that ended has no grant, whatever it says.
+		if pod.Ended() {
+			return
+		}
+		holder = podHolder(pod)
+	}
+	if _, ok := w.reservations[holder.PodKey()]; ok {
+		return
+	}
+	annotated := w.hasShares(pod)
+	for _, c := range pr.Containers {
+		if !annotated {
+			w.fromDevices(holder, c)
+		}
+		for _, claim := range c.Dynamic {
+			w.fromClaim(holder, c.Name, claim)
+		}
+	}
+}
+
+func (w *work) hasShares(pod workload.Pod) bool {
+	shares, err := workload.SchedulerShares(pod)
+	return err != nil || len(shares) > 0
+}
+
+// fromDevices takes the device plugin ids of one container.
+func (w *work) fromDevices(holder workload.Holder, c workload.ContainerResources) {
+	for _, rd := range c.Devices {
+		if !workload.IsGPUResource(rd.Resource, w.policy.ExtraResources...) {
+			continue
+		}
+		for _, id := range rd.IDs {
+			w.fromDeviceID(holder, c.Name, rd.Resource, id)
+		}
+	}
+}
+
+func (w *work) fromDeviceID(holder workload.Holder, container, resource, id string) {
+	parsed := workload.ParseDeviceID(id)
+	targets := w.inv.slot(id)
+	if targets == nil {
+		targets = w.inv.resolve(parsed)
+	}
+	if len(targets) == 0 {
+		w.unresolvedID(holder, resource, id, parsed)
+		return
+	}
+	for _, t := range targets {
+		d := w.grants.of(t.part, holder, "kubelet")
+		d.ask(container, resource, id, t.share)
+		d.shared = d.shared || parsed.Shared || w.offeredTwice(parsed, resource)
+	}
+}
+
+// offeredTwice: an opaque id on a node with one partition is a turn at it when
+// the node offers more than one of the resource.
+func (w *work) offeredTwice(id workload.DeviceID, resource string) bool {
+	return id.Form == workload.FormOpaque && w.offered(resource) > 1
+}
+
+// offered is how many units of a resource the node offers; 0 if unknown.
+func (w *work) offered(resource string) int64 {
+	var n int64
+	for _, rd := range w.s.Grants.Allocatable {
+		if rd.Resource == resource {
+			n += int64(len(rd.IDs))
+		}
+	}
+	if n == 0 && w.s.Objects.Node != nil {
+		n = w.s.Objects.Node.Allocatable[resource]
+	}
+	return n
+}
+
+// unresolvedID records an id that names no partition here. The UUID of a card
+// that is no longer there is stale and pays nothing; anything else leaves the
+// pod in the right wherever it holds memory.
+func (w *work) unresolvedID(holder workload.Holder, resource, id string, parsed workload.DeviceID) {
+	f := Finding{
+		Severity: Warning, Holder: holder, Resource: resource,
+		Evidence: []string{"kubelet device id " + id},
+	}
+	named := parsed.Form == workload.FormUUID || parsed.Form == workload.FormMIG
+	_, present := w.inv.byUUID[parsed.UUID]
+	switch {
+	case !w.s.NVML.OK:
+		w.unresolved[holder.PodKey()] = true
+		return
+	case named && !present:
+		f.Kind, f.Device = StaleDeviceID, parsed.UUID
+		f.Detail = "the kubelet granted " + id + ", which NVML does not have: the card or MIG instance was replaced; restart the pod and the device plugin"
+	default:
+		w.unresolved[holder.PodKey()] = true
+		f.Kind = InventoryConflict
+		f.Detail = "the kubelet granted " + id + " of " + resource + ", which leads to no GPU or MIG instance that NVML has"
+	}
+	w.find(f)
+}
+
+// carryGrants keeps grants while the list is unreadable, for pods that prove
+// by a process on a GPU that they still run. What has no such proof is unknown.
+func (w *work) carryGrants() {
+	running := map[string]bool{}
+	for _, o := range w.owners {
+		if o.holder.Kind == workload.KindPod && !o.gone {
+			running[o.holder.PodKey()] = true
+		}
+	}
+	for _, p := range w.inv.parts {
+		for _, g := range w.memory.grants[p.ID.String()] {
+			if !running[g.Holder.PodKey()] {
+				continue
+			}
+			d := w.grants.of(p, g.Holder, g.Source)
+			d.Grant, d.carried = g, true
+		}
+	}
+}
+
+// grantUnresolved gives a pod whose grant led to no partition a grant without
+// a reserved share wherever it holds memory (accounting.md §4.2).
+func (w *work) grantUnresolved() {
+	for _, p := range w.inv.parts {
+		for _, h := range p.held {
+			o := w.owners[h.PID]
+			key := o.holder.PodKey()
+			if o.holder.Kind != workload.KindPod || !w.unresolved[key] || w.grants.has(p, o.holder) {
+				continue
+			}
+			holder := o.holder
+			holder.Container = ""
+			d := w.grants.of(p, holder, "kubelet")
+			d.shared, d.isPart = true, false
+		}
+	}
+}
+
+func (w *work) find(f Finding) {
+	for i := range w.findings {
+		if w.findings[i].compare(f) == 0 {
+			w.findings[i].Evidence = append(w.findings[i].Evidence, f.Evidence...)
+			return
+		}
+	}
+	w.findings = append(w.findings, f)
+}
+
+// compare orders findings, and equals those that are one finding.
+func (f Finding) compare(o Finding) int {
+	if c := strings.Compare(string(f.Kind), string(o.Kind)); c != 0 {
+		return c
+	}
+	if c := f.Holder.Compare(o.Holder); c != 0 {
+		return c
+	}
+	for _, p := range [][2]string{
+		{f.Partition, o.Partition}, {string(f.Device), string(o.Device)}, {f.Resource, o.Resource},
+	} {
+		if c := strings.Compare(p[0], p[1]); c != 0 {
+			return c
+		}
+	}
+	return f.PID - o.PID
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"strings"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+// Policy is what an operator may decide about attribution. The zero value
+// plus DefaultDaemons is the default.
+type Policy struct {
+	// Daemons is the list of GPU infrastructure: what these hold without a
+	// grant is overhead.
+	Daemons []Daemon
+	// ExtraResources are further names of extended resources that stand for
+	// GPUs, beside those that workload.IsGPUResource knows.
+	ExtraResources []string
+	// MPSServerBase is what an MPS server holds for itself, in bytes; 0 means
+	// DefaultMPSServerBase.
+	MPSServerBase uint64
+}
+
+// DefaultMPSServerBase is what an MPS server holds at most for itself. Servers
+// were seen at 26 to 35 MiB (k8s-device-plugin#720).
+const DefaultMPSServerBase = 64 * gpu.MiB
+
+// mpsServer is the name of the process that serves MPS clients.
+const mpsServer = "nvidia-cuda-mps-server"
+
+// Daemon selects GPU infrastructure. For pods, Namespace is required and every
+// other field that is set must match; for host processes, Unit is required. A
+// process name alone selects nothing: anyone may call their program anything.
+type Daemon struct {
+	Namespace string            `json:"namespace,omitempty" yaml:"namespace,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty" yaml:"labels,omitempty"`
+	// PodPrefix is the beginning of the pod's name.
+	PodPrefix string `json:"pod_prefix,omitempty" yaml:"pod_prefix,omitempty"`
+	// Comm is the process name (/proc/PID/comm), within the namespace.
+	Comm string `json:"comm,omitempty" yaml:"comm,omitempty"`
+	// Unit is the systemd unit of a host process.
+	Unit string `json:"unit,omitempty" yaml:"unit,omitempty"`
+}
+
+// infrastructure are the namespaces in which NVIDIA's charts and the clouds
+// install GPU infrastructure.
+var infrastructure = []string{
+	"kube-system", "gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin",
+	"nvidia-dra-driver-gpu", "nvidia", "gke-managed-system", "gputally",
+}
+
+// DefaultDaemons is the list that applies unless the operator gives another.
+func DefaultDaemons() []Daemon {
+	var out []Daemon
+	for _, ns := range infrastructure {
+		out = append(out,
+			Daemon{Namespace: ns, Comm: mpsServer},
+			Daemon{Namespace: ns, Comm: "nvidia-cuda-mps-control"},
+		)
+		for _, app := range []string{
+			"nvidia-device-plugin-daemonset", "nvidia-device-plugin-mps-control-daemon", "nvidia-dcgm",
+			"nvidia-dcgm-exporter", "gpu-feature-discovery", "nvidia-operator-validator", "nvidia-mig-manager",
+			"nvidia-cuda-validator",
+		} {
+			out = append(out, Daemon{Namespace: ns, Labels: map[string]string{"app": app}})
+		}
+		for _, name := range []string{"nvidia-device-plugin", "dcgm-exporter", "gpu-feature-discovery", "nvidia-dra-driver-gpu", "gputally"} {
+			out = append(out, Daemon{Namespace: ns, Labels: map[string]string{"app.kubernetes.io/name": name}})
+		}
+	}
+	for _, unit := range []string{
+		"nvidia-persistenced.service", "nvidia-dcgm.service", "dcgm.service", "nvidia-fabricmanager.service",
+		"nvidia-mps.service", "nvidia-cuda-mps-control.service",
+	} {
+		out = append(out, Daemon{Unit: unit})
+	}
+	return out
+}
+
+func (p Policy) mpsBase() uint64 {
+	if p.MPSServerBase == 0 {
+		return DefaultMPSServerBase
+	}
+	return p.MPSServerBase
+}
+
+// isDaemonPod reports whether a process called comm of pod is infrastructure.
+func (p Policy) isDaemonPod(pod workload.Pod, comm string) bool {
+	for _, d := range p.Daemons {
+		if d.matchesPod(pod, comm) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p Policy) isDaemonUnit(unit string) bool {
+	for _, d := range p.Daemons {
+		if d.Unit != "" && d.Unit == unit {
+			return true
+		}
+	}
+	return false
+}
+
+func (d Daemon) matchesPod(pod workload.Pod, comm string) bool {
+	if d.Namespace == "" || d.Namespace != pod.Namespace {
+		return false
+	}
+	if d.Comm != "" && d.Comm != comm {
+		return false
+	}
+	if !strings.HasPrefix(pod.Name, d.PodPrefix) {
+		return false
+	}
+	for k, v := range d.Labels {
+		if pod.Labels[k] != v {
+			return false
+		}
+	}
+	return d.Comm != "" || d.PodPrefix != "" || len(d.Labels) > 0
+}
+
+// isInfrastructure reports whether a namespace holds platform pods, whose
+// reach of devices is expected and worth a note, not a warning.
+func isInfrastructure(namespace string) bool {
+	for _, ns := range infrastructure {
+		if ns == namespace {
+			return true
+		}
+	}
+	return false
+}
