@@ -1,0 +1,71 @@
+# gputally: what a developer does with it. `make` alone prints this list.
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+GO      ?= go
+BIN     := bin
+MOCK    := test/mocknvml/build/libnvidia-ml.so.1
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+##@ Use
+.PHONY: demo
+demo: build mock ## A GPU node on this machine, seen live in the terminal (q quits); DEMO="--once" prints and ends
+	$(GO) run ./test/demo --bin $(BIN) --nvml $(MOCK) $(DEMO)
+
+.PHONY: build
+build: ## Build both programs into bin/
+	@mkdir -p $(BIN)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/gputally ./cmd/gputally-agent
+
+##@ Develop
+.PHONY: test
+test: need-gcc ## All tests that need no root
+	$(GO) test ./...
+
+.PHONY: race
+race: need-gcc ## The same with the race detector
+	$(GO) test -race ./internal/... ./cmd/...
+
+.PHONY: golden
+golden: ## Rewrite golden files from what the code prints now; read the diff
+	$(GO) test ./test/scenario ./cmd/... -update
+
+.PHONY: docs
+docs: ## Write the generated references (docs/metrics.md, docs/flags.md)
+	$(GO) run ./cmd/gputally-agent docs metrics > docs/metrics.md
+	$(GO) run ./cmd/gputally-agent docs flags > docs/flags.md
+
+.PHONY: fuzz
+fuzz: ## Fuzz every parser for FUZZTIME (default 20s) each
+	hack/fuzz.sh $(or $(FUZZTIME),20s)
+
+.PHONY: bench
+bench: build mock ## Measure cost and accuracy on this machine; writes docs/accuracy.md and docs/cost.md
+	hack/bench.sh
+
+.PHONY: mock
+mock: need-gcc ## Build the mock libnvidia-ml.so.1
+	@$(MAKE) --no-print-directory -C test/mocknvml
+
+##@ Check
+.PHONY: check
+check: ## Everything CI checks, the real cluster left out
+	hack/check.sh
+
+.PHONY: cluster
+cluster: ## A real Kubernetes node with a mock GPU (root): SCENARIO=name runs one
+	test/cluster/run.sh $(SCENARIO)
+
+.PHONY: need-gcc
+need-gcc:
+	@command -v gcc >/dev/null || { echo "gcc is needed (for NVML's C binding and the mock library). On Debian or Ubuntu: sudo apt-get install -y gcc libc6-dev"; exit 1; }
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf $(BIN) test/mocknvml/build
+
+.PHONY: help
+help: ## Print this list
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*##/ {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Everything CI checks apart from the real cluster: form, rules of the house,
+# tests with the race detector, the mock library under AddressSanitizer,
+# generated documents.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "gofmt"
+unformatted=$(git ls-files '*.go' | xargs gofmt -l)
+[ -z "$unformatted" ] || { echo "run gofmt -w on:"; echo "$unformatted"; exit 1; }
+
+step "go vet"
+go vet ./...
+
+step "go.mod is tidy"
+go mod tidy -diff
+
+step "tests"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+go test -v ./... >"$log" 2>&1 || { grep -E '^(---|\s+---) FAIL|FAIL|panic:' "$log" | head -50; tail -60 "$log"; exit 1; }
+hack/no-skips.sh "$log"
+grep -E '^(ok|FAIL)' "$log"
+
+step "race detector"
+go test -race ./internal/... ./cmd/...
+
+step "mock library under AddressSanitizer"
+make --no-print-directory -C test/mocknvml asan-test
+
+step "generated documents"
+diff <(go run ./cmd/gputally-agent docs metrics) docs/metrics.md || { echo "docs/metrics.md is out of date: make docs"; exit 1; }
+diff <(go run ./cmd/gputally-agent docs flags) docs/flags.md || { echo "docs/flags.md is out of date: make docs"; exit 1; }
+echo "all checks passed"
