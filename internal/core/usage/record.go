@@ -74,14 +74,17 @@ type PartitionRecord struct {
 	GrantsUnknownMS int64    `json:"grants_unknown_ms,omitempty"`
 	Reasons         []string `json:"reasons,omitempty"`
 
-	CapacityBytes      *uint64   `json:"capacity_bytes"`
-	CapacityByteMS     uint64    `json:"capacity_byte_ms"`
-	ReservedByteMS     uint64    `json:"reserved_byte_ms"`
-	UsedByteMS         uint64    `json:"used_byte_ms"`
-	UnattributedByteMS uint64    `json:"unattributed_byte_ms"`
-	FreeByteMS         uint64    `json:"free_byte_ms"`
-	Grade              gpu.Grade `json:"grade"`
-	Signals            Signals   `json:"signals,omitzero"`
+	CapacityBytes      *uint64 `json:"capacity_bytes"`
+	CapacityByteMS     uint64  `json:"capacity_byte_ms"`
+	ReservedByteMS     uint64  `json:"reserved_byte_ms"`
+	UsedByteMS         uint64  `json:"used_byte_ms"`
+	UnattributedByteMS uint64  `json:"unattributed_byte_ms"`
+	FreeByteMS         uint64  `json:"free_byte_ms"`
+	// Grade is the worst of the measured time, unmeasured where there is none.
+	// GradeMS splits MeasuredMS by grade; nil when all of it is of Grade.
+	Grade   gpu.Grade           `json:"grade"`
+	GradeMS map[gpu.Grade]int64 `json:"grade_ms,omitempty"`
+	Signals Signals             `json:"signals,omitzero"`
 	// EnergyMJ is the energy the device used, nil when not read.
 	EnergyMJ *uint64        `json:"energy_mj,omitempty"`
 	Events   []sample.Event `json:"events,omitempty"`
@@ -95,11 +98,14 @@ type Record struct {
 	Leak   bool            `json:"leak,omitempty"`
 	// PresentMS is time with a holding of any size, known or not; ByteMS
 	// sums the known sizes over KnownMS of it; PeakBytes is the largest.
-	PresentMS int64     `json:"present_ms"`
-	KnownMS   int64     `json:"known_ms"`
-	ByteMS    uint64    `json:"byte_ms"`
-	PeakBytes uint64    `json:"peak_bytes"`
-	Grade     gpu.Grade `json:"grade"`
+	PresentMS int64  `json:"present_ms"`
+	KnownMS   int64  `json:"known_ms"`
+	ByteMS    uint64 `json:"byte_ms"`
+	PeakBytes uint64 `json:"peak_bytes"`
+	// Grade is the worst of KnownMS, unmeasured where no size was known.
+	// GradeMS splits KnownMS by grade; nil when all of it is of Grade.
+	Grade   gpu.Grade           `json:"grade"`
+	GradeMS map[gpu.Grade]int64 `json:"grade_ms,omitempty"`
 	// SMMS is the sum of SM share × milliseconds over SMKnownMS: a signal.
 	SMMS      float64 `json:"sm_ms,omitempty"`
 	SMKnownMS int64   `json:"sm_known_ms,omitempty"`
@@ -123,6 +129,9 @@ type PodRecord struct {
 	Span
 	Holder    workload.Holder `json:"holder"`
 	PresentMS int64           `json:"present_ms"`
+	// UnmeasuredMS is time between two samples too far apart, in which only
+	// the requests and the CPU counter are known.
+	UnmeasuredMS int64 `json:"unmeasured_ms,omitempty"`
 	// CPUNanos is CPU time used in the window; MemoryByteMS the working set.
 	CPUNanos     uint64 `json:"cpu_nanos"`
 	MemoryByteMS uint64 `json:"memory_byte_ms"`
@@ -141,6 +150,7 @@ type FindingRecord struct {
 // read. A nil pointer was never read: unknown, not 0.
 type Signals struct {
 	sample.Signals
+	// KnownMS is the time in which at least one of them was read.
 	KnownMS int64 `json:"known_ms,omitempty"`
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package usage
+
+import "github.com/gputally/gputally/internal/core/gpu"
+
+// rank orders grades from best to worst.
+type rank int
+
+var ranked = [...]gpu.Grade{gpu.Measured, gpu.Derived, gpu.Estimated, gpu.Indivisible, gpu.Skewed, gpu.Unmeasured}
+
+// rankOf ranks a grade; one that is not known is the worst.
+func rankOf(g gpu.Grade) rank {
+	for i, have := range ranked {
+		if have == g {
+			return rank(i)
+		}
+	}
+	return rank(len(ranked) - 1)
+}
+
+// gradeTimes is milliseconds by grade.
+type gradeTimes [len(ranked)]int64
+
+// worst is the worst grade with any time, and the split by grade where there
+// is more than one. Without time the grade is unmeasured.
+func (g *gradeTimes) worst() (gpu.Grade, map[gpu.Grade]int64) {
+	worst, n := gpu.Unmeasured, 0
+	for i, ms := range g {
+		if ms > 0 {
+			worst, n = ranked[i], n+1
+		}
+	}
+	if n < 2 {
+		return worst, nil
+	}
+	split := make(map[gpu.Grade]int64, n)
+	for i, ms := range g {
+		if ms > 0 {
+			split[ranked[i]] = ms
+		}
+	}
+	return worst, split
+}
