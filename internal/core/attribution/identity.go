@@ -34,10 +34,18 @@ func (w *work) identify() {
 
 func (w *work) ownerOf(pid int) owner {
 	proc, ok := w.s.Processes[pid]
-	if !ok || (proc.Gone && proc.Cgroup == "") {
-		return w.remembered(pid, proc)
+	if !ok || proc.Cgroup == "" {
+		o := w.remembered(pid, proc)
+		o.gone = !ok || proc.Gone
+		return o
 	}
 	o := w.fromCgroup(w.memory.parse(proc.Cgroup), proc)
+	if before, ok := w.memory.owners[processKey{pid, proc.StartTicks}]; ok && o.unnamed() {
+		// The object is gone from the API server; the process is the same.
+		if before.holder.PodUID == o.holder.PodUID {
+			o.holder = before.holder
+		}
+	}
 	o.comm, o.gone = proc.Comm, proc.Gone
 	o.daemon = w.isDaemon(o)
 	return o
@@ -50,7 +58,6 @@ func (w *work) remembered(pid int, proc sample.Process) owner {
 	if !ok {
 		o = owner{holder: workload.Holder{Kind: workload.KindUnknown}}
 	}
-	o.gone = true
 	return o
 }
 
