@@ -105,7 +105,7 @@ func (k *KAI) containerMemory(p Pod) (bool, error) {
 	for _, suffix := range []string{kaiRequestSuffix, kaiLimitSuffix} {
 		for _, key := range slices.Sorted(maps.Keys(p.Annotations)) {
 			name, ok := strings.CutPrefix(key, kaiContainerPrefix)
-			if !ok || !strings.HasSuffix(name, suffix) {
+			if !ok || !strings.HasSuffix(name, suffix) || p.Annotations[key] == "" {
 				continue
 			}
 			bytes, err := parseQuantity(p.Annotations[key])
