@@ -32,7 +32,7 @@ build() {
 	echo "cluster: building $name (once; kept in $out)" >&2
 	rm -rf "$out.partial" && mkdir -p "$out.partial"
 	# shellcheck disable=SC2046 # one argument per command
-	(cd "$here/build/$name" && CGO_ENABLED=$(cgo_of "$name") GOFLAGS=-mod=readonly \
+	(cd "$here/build/$name" && CGO_ENABLED=$(cgo_of "$name") CGO_CFLAGS="-O2 -Wno-deprecated-declarations" GOFLAGS=-mod=readonly \
 		nice -n 15 go build -p "$jobs" -buildvcs=false -trimpath -ldflags "$(ldflags_of "$name")" -o "$out.partial/" $(commands_of "$name")) >&2
 	mv "$out.partial" "$out"
 	echo "cluster: built $name in $((SECONDS - start)) s" >&2

@@ -22,7 +22,7 @@ node_ready() { api /api/v1/nodes/gpu-node-1 | tr -d ' \n' | grep -q '"status":"T
 api_ready() { [ "$(api /readyz)" = ok ]; }
 import_images() {
 	local i
-	for i in images/*.tar; do bin/ctr -n k8s.io images import "$i" >>log/images.log; done
+	for i in images/*.tar; do bin/ctr -n k8s.io images import "$i" >>log/images.log 2>&1; done
 }
 
 "$here/configure.sh"

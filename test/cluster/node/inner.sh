@@ -44,10 +44,9 @@ lay_folders() {
 	mount --bind "$NODE/fs/kubelet" /var/lib/kubelet
 	mkdir -p "$NODE/bin"
 	mount --bind "$BIN" "$NODE/bin"
-	mount -t tmpfs -o mode=755 run /mnt
-	mkdir /mnt/node
-	mount --rbind "$NODE" /mnt/node
-	mount --move /mnt /run
+	mount -t tmpfs -o mode=755 run /run
+	mkdir /run/node
+	mount --rbind "$NODE" /run/node
 	mount -t tmpfs tmp /tmp
 }
 

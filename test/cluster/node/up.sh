@@ -19,5 +19,5 @@ for _ in $(seq 100); do
 	sleep 0.1
 done
 [ -f "$NODE/ready" ] || { echo "node: namespaces did not come up:" >&2; cat "$NODE/log/keeper.log" >&2; exit 1; }
-pgrep -P "$(cat "$NODE/keeper.pid")" >"$NODE/init.pid"
+pgrep -x -P "$(cat "$NODE/keeper.pid")" inner.sh >"$NODE/init.pid"
 exec "$here/in.sh" /run/node/scripts/boot.sh </dev/null
