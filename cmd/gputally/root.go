@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes, the same for every command.
+const (
+	exitOK      = 0
+	exitFailure = 1 // the command ran and the answer is bad, or it could not be got
+	exitUsage   = 2 // the command line or an input file is wrong
+)
+
+// inputError is a mistake in what the user gave: exit code 2.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error { return e.error }
+
+// run executes the command line and returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, "gputally:", err)
+	var input inputError
+	if errors.As(err, &input) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "gputally",
+		Short: "The GPU meter and GPU bill of Kubernetes",
+		Long: `gputally says who holds which GPU memory, under every way of sharing a GPU.
+Every byte has an owner or a named account; what is not known is said to be unknown.
+
+Exit codes: 0 the answer is there; 1 the command failed, or a check did not hold;
+2 the command line or an input file is wrong. Answers go to standard output,
+everything else to standard error.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return inputError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+	})
+	root.AddCommand(newReplay(), newVersion())
+	root.CompletionOptions.HiddenDefaultCmd = false
+	for _, c := range append(root.Commands(), root) {
+		c.Args = asInput(c.Args)
+	}
+	return root
+}
+
+// asInput makes wrong arguments a mistake of the command line.
+func asInput(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		if err := check(c, args); err != nil {
+			return inputError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		}
+		return nil
+	}
+}
+
+// oneOf checks a flag that takes one word of several.
+func oneOf(flag, value string, words ...string) error {
+	for _, w := range words {
+		if value == w {
+			return nil
+		}
+	}
+	return inputError{fmt.Errorf("--%s is %q; write %s", flag, value, strings.Join(words, " or "))}
+}
