@@ -12,6 +12,7 @@ import (
 
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/usage"
 	"github.com/gputally/gputally/internal/core/workload"
 )
 
@@ -34,7 +35,7 @@ func (p *printer) line(format string, args ...any) {
 // over the window and the findings, in at most 80 columns.
 func WriteTable(w io.Writer, r Report) error {
 	p := &printer{w: w}
-	p.line("NODE %s: %d samples, %d windows", r.Node, r.Samples, len(r.Batches))
+	p.line("NODE %s: %s, %s", r.Node, count(r.Samples, "sample"), count(len(r.Batches), "window"))
 	p.moment(r)
 	p.usage(r)
 	p.findings(r)
@@ -47,7 +48,7 @@ func (p *printer) moment(r Report) {
 		p.line("MEMORY: nothing was sampled up to that moment")
 		return
 	}
-	p.line("MEMORY at %s (+%s)", r.Moment.At.Format(time.RFC3339Nano), span(r.OffsetMS))
+	p.line("MEMORY at %s (+%s), in MiB", r.Moment.At.Format(time.RFC3339Nano), span(r.OffsetMS))
 	if !r.Moment.NVML.OK {
 		p.line("  NVML is not available: %s", r.Moment.NVML.Error)
 	}
@@ -191,7 +192,7 @@ func (p *printer) usage(r Report) {
 		return
 	}
 	p.line("")
-	p.line("USAGE over the window, mean and peak in MiB")
+	p.line("USAGE over the window; mean and peak in MiB")
 	for _, id := range slices.SortedFunc(maps.Keys(totals), gpu.PartitionID.Compare) {
 		p.partitionUsage(id, totals[id])
 	}
@@ -200,16 +201,17 @@ func (p *printer) usage(r Report) {
 func (p *printer) partitionUsage(id gpu.PartitionID, t *partitionTotal) {
 	p.line("")
 	p.line("%s", usageTitle(id, t))
-	p.line("  %-34s %9s %12s %9s  %s", "", "GiB·h", "mean", "peak", "grade")
+	p.line(usageRow, "", "GiB·h", "mean", "peak", "for", "grade")
+	knownMS := t.measuredMS - t.noMemoryMS
 	for _, k := range byKey(t.holders) {
 		h := t.holders[k]
+		name := shorten(holderName(k), 27)
 		if h.knownMS == 0 {
-			p.line("  %-34s %9s %12s %9s  %s", shorten(holderName(k), 34), "unknown", "unknown", "unknown", grades(h.grades))
+			p.line(usageRow, name, "unknown", "unknown", "unknown", span(h.presentMS), grades(h.grades))
 			continue
 		}
-		p.line("  %-34s %9s %12s %9s  %s", shorten(holderName(k), 34), gibHours(h.bytes), mean(h.bytes, h.knownMS), mib(&h.peak), grades(h.grades))
+		p.line(usageRow, name, gibHours(h.bytes), mean(h.bytes, knownMS), mib(&h.peak), span(h.presentMS), grades(h.grades))
 	}
-	knownMS := t.measuredMS - t.noMemoryMS
 	if knownMS > 0 {
 		p.platform(t, knownMS)
 	}
@@ -220,15 +222,22 @@ func (p *printer) partitionUsage(id gpu.PartitionID, t *partitionTotal) {
 	p.times(t)
 }
 
+// usageRow is a line of the usage table. The mean is over the time in which
+// the partition was measured, so that the column sums to the capacity.
+const usageRow = "  %-27s %9s %11s %9s %7s  %s"
+
 func (p *printer) platform(t *partitionTotal, knownMS int64) {
-	p.line("  %-34s %9s %12s", "driver reserve", gibHours(t.reserved), mean(t.reserved, knownMS))
-	p.line("  %-34s %9s %12s", "unattributed", gibHours(t.unattributed), mean(t.unattributed, knownMS))
-	p.line("  %-34s %9s %12s", "free", gibHours(t.free), mean(t.free, knownMS))
-	mark := "✓ = sum of the lines"
-	if !t.balances() {
-		mark = "✗ the lines do not sum to it"
+	line := func(name string, sum usage.Total, note string) {
+		p.line(usageRow, name, gibHours(sum), mean(sum, knownMS), "", "", note)
 	}
-	p.line("  %-34s %9s %12s  %s", "capacity", gibHours(t.capacity), mean(t.capacity, knownMS), mark)
+	line("driver reserve", t.reserved, "")
+	line("unattributed", t.unattributed, "")
+	line("free", t.free, "")
+	if t.balances() {
+		line("capacity", t.capacity, "✓ = sum")
+	} else {
+		line("capacity", t.capacity, "✗ not the sum")
+	}
 }
 
 func (p *printer) times(t *partitionTotal) {

@@ -56,6 +56,13 @@ func mean(t usage.Total, ms int64) string {
 	return thousands(whole) + "." + part
 }
 
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(strconv.Itoa(n)) + " " + what + "s"
+}
+
 // span prints a length of time.
 func span(ms int64) string {
 	s := (time.Duration(ms) * time.Millisecond).String()
