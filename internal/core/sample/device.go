@@ -45,6 +45,9 @@ type Memory struct {
 	Total    uint64 `json:"total"`
 	Reserved uint64 `json:"reserved"`
 	Used     uint64 `json:"used"`
+	// ReserveUnknown: an old driver (memory info v1) did not tell the reserve,
+	// and Used includes it.
+	ReserveUnknown bool `json:"reserve_unknown,omitempty"`
 	// Reported free, as NVML printed it. Never used in a balance: free is
 	// what is left of Total by subtraction.
 	Free uint64 `json:"free,omitempty"`
