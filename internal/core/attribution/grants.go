@@ -14,6 +14,9 @@ import (
 // mode turns it into a reserved share.
 type draft struct {
 	Grant
+	// whole: the device plugin gave the device itself, not a slot or replica.
+	// No annotation of the pod makes that less: pods can write their own.
+	whole bool
 	// shared: the id was a replica, a turn at the device rather than all of it.
 	shared bool
 	// share is the part of the partition that the ids stand for (compute
@@ -128,9 +131,7 @@ func (w *work) fromKubelet(pr workload.PodResources) {
 	}
 	annotated := w.hasShares(pod)
 	for _, c := range pr.Containers {
-		if !annotated {
-			w.fromDevices(holder, c)
-		}
+		w.fromDevices(holder, c, annotated)
 		for _, claim := range c.Dynamic {
 			w.fromClaim(holder, c.Name, claim)
 		}
@@ -142,17 +143,22 @@ func (w *work) hasShares(pod workload.Pod) bool {
 	return err != nil || len(shares) > 0
 }
 
-// fromDevices takes the device plugin ids of one container.
-func (w *work) fromDevices(holder workload.Holder, c workload.ContainerResources) {
+// fromDevices takes the device plugin ids of one container. Of a pod that an
+// annotation scheduler placed, only ids of whole devices count.
+func (w *work) fromDevices(holder workload.Holder, c workload.ContainerResources, annotated bool) {
 	for _, rd := range c.Devices {
 		if !workload.IsGPUResource(rd.Resource, w.policy.ExtraResources...) {
 			continue
 		}
 		for _, id := range rd.IDs {
-			w.fromDeviceID(holder, c.Name, rd.Resource, id)
+			if !annotated || isWhole(workload.ParseDeviceID(id)) {
+				w.fromDeviceID(holder, c.Name, rd.Resource, id)
+			}
 		}
 	}
 }
+
+func isWhole(id workload.DeviceID) bool { return id.Form == workload.FormUUID && !id.Shared }
 
 func (w *work) fromDeviceID(holder workload.Holder, container, resource, id string) {
 	parsed := workload.ParseDeviceID(id)
@@ -167,6 +173,7 @@ func (w *work) fromDeviceID(holder workload.Holder, container, resource, id stri
 	for _, t := range targets {
 		d := w.grants.of(t.part, holder, "kubelet")
 		d.ask(container, resource, id, t.share)
+		d.whole = d.whole || isWhole(parsed)
 		d.shared = d.shared || parsed.Shared || w.offeredTwice(parsed, resource)
 	}
 }

@@ -124,7 +124,7 @@ func partitionMode(p *part, drafts []*draft, sharing gpu.Mode, evidence string) 
 		case d.Admin:
 		case d.carried:
 			mode, why = d.Mode, "as before the kubelet's list became unreadable"
-		case d.isPart:
+		case d.isPart && !d.whole:
 			return gpu.ModeFraction, "granted in parts by " + d.Source
 		case d.sharers > 1 && !d.shared:
 			return gpu.ModeSharedClaim, "claim " + d.Claim + " is reserved for several pods"
@@ -165,7 +165,7 @@ func (w *work) reservedShare(p *part, d *draft, sharing gpu.Mode) (gpu.Mode, gpu
 	switch {
 	case d.Admin:
 		return gpu.ModeNone, gpu.Ratio{}
-	case d.isPart:
+	case d.isPart && !d.whole:
 		return gpu.ModeFraction, d.part(p)
 	case d.shared && sharing == gpu.ModeMPS:
 		return gpu.ModeMPS, w.mpsShare(p, d)

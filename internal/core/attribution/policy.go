@@ -3,6 +3,7 @@
 package attribution
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gputally/gputally/internal/core/gpu"
@@ -18,10 +19,17 @@ type Policy struct {
 	// ExtraResources are further names of extended resources that stand for
 	// GPUs, beside those that workload.IsGPUResource knows.
 	ExtraResources []string
+	// ReservationNamespaces are the namespaces in which KAI runs its
+	// reservation pods; nil means DefaultReservationNamespaces. A pod of a
+	// tenant cannot shed its grant by looking like one.
+	ReservationNamespaces []string
 	// MPSServerBase is what an MPS server holds for itself, in bytes; 0 means
 	// DefaultMPSServerBase.
 	MPSServerBase uint64
 }
+
+// DefaultReservationNamespaces are those of KAI and of Run:ai, which it came from.
+var DefaultReservationNamespaces = []string{"kai-resource-reservation", "runai-reservation"}
 
 // DefaultMPSServerBase is what an MPS server holds at most for itself. Servers
 // were seen at 26 to 35 MiB (k8s-device-plugin#720).
@@ -86,6 +94,13 @@ func (p Policy) mpsBase() uint64 {
 	return p.MPSServerBase
 }
 
+func (p Policy) reserves(namespace string) bool {
+	if p.ReservationNamespaces == nil {
+		return slices.Contains(DefaultReservationNamespaces, namespace)
+	}
+	return slices.Contains(p.ReservationNamespaces, namespace)
+}
+
 // isDaemonPod reports whether a process called comm of pod is infrastructure.
 func (p Policy) isDaemonPod(pod workload.Pod, comm string) bool {
 	for _, d := range p.Daemons {
@@ -126,10 +141,5 @@ func (d Daemon) matchesPod(pod workload.Pod, comm string) bool {
 // isInfrastructure reports whether a namespace holds platform pods, whose
 // reach of devices is expected and worth a note, not a warning.
 func isInfrastructure(namespace string) bool {
-	for _, ns := range infrastructure {
-		if ns == namespace {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(infrastructure, namespace)
 }

@@ -12,7 +12,7 @@ import (
 func (w *work) findReservations() {
 	w.reservations = map[string]workload.Pod{}
 	for _, pod := range w.s.Objects.Pods {
-		if _, _, ok := workload.KAIReservation(pod); ok && !pod.Ended() {
+		if _, _, ok := workload.KAIReservation(pod); ok && !pod.Ended() && w.policy.reserves(pod.Namespace) {
 			w.reservations[podHolder(pod).PodKey()] = pod
 		}
 	}
