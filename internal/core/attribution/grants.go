@@ -178,10 +178,10 @@ func (w *work) fromDeviceID(holder workload.Holder, container, resource, id stri
 	}
 }
 
-// offeredTwice: an opaque id on a node with one partition is a turn at it when
-// the node offers more than one of the resource.
+// offeredTwice: an opaque id is a turn at a partition, and not all of it, when
+// the node offers more of the resource than it has partitions.
 func (w *work) offeredTwice(id workload.DeviceID, resource string) bool {
-	return id.Form == workload.FormOpaque && w.offered(resource) > 1
+	return id.Form == workload.FormOpaque && w.offered(resource) > int64(len(w.inv.grantable()))
 }
 
 // offered is how many units of a resource the node offers; 0 if unknown.
