@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package procfs
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+// podCgroup is the cgroup of a pod: rel is its path below the tree's root.
+type podCgroup struct {
+	uid, rel string
+}
+
+// The tree is searched for the kubelet's own cgroups, which are few and do not
+// move: it is bounded, so that a host with a deep tree costs no more.
+const (
+	maxDepth    = 8
+	maxSearched = 20000
+	searchEvery = time.Minute
+)
+
+// podFinder finds the cgroups of pods in one tree. It remembers in which
+// directories they live (kubepods and its QoS levels), so that a call lists
+// only those.
+type podFinder struct {
+	root     string
+	parents  []string // relative to root
+	searched time.Time
+}
+
+// find lists the pods' cgroups, sorted by path.
+func (f *podFinder) find(root string, now time.Time) ([]podCgroup, error) {
+	if f.root != root || f.searched.IsZero() || now.Sub(f.searched) >= searchEvery {
+		parents, err := searchParents(root)
+		if err != nil {
+			return nil, err
+		}
+		f.root, f.parents, f.searched = root, parents, now
+	}
+	var found []podCgroup
+	seen := map[string]bool{}
+	for _, parent := range f.parents {
+		names, err := subdirectories(root + parent)
+		if err != nil && !vanished(err) {
+			return nil, err
+		}
+		for _, name := range names {
+			rel := parent + "/" + name
+			// The same pod again, deeper, is a cgroup made by the first.
+			if uid, ok := podOf(rel); ok && !seen[uid] {
+				seen[uid] = true
+				found = append(found, podCgroup{uid: uid, rel: rel})
+			}
+		}
+	}
+	return found, nil
+}
+
+// podOf is the pod that a directory is the cgroup of, not one below it.
+func podOf(rel string) (string, bool) {
+	owner := workload.ParseCgroup("0::" + rel)
+	return owner.PodUID, owner.Kind == workload.CgroupPod && owner.ContainerID == "" && !owner.Monitor
+}
+
+// searchParents walks the tree for directories that hold pods or may come to:
+// those named after kubepods, and everything below them that is not a pod.
+func searchParents(root string) ([]string, error) {
+	var parents []string
+	queue, looked := []string{""}, 0
+	for len(queue) > 0 {
+		rel := queue[0]
+		queue = queue[1:]
+		names, err := subdirectories(root + rel)
+		if err != nil {
+			if rel != "" {
+				continue // gone, or not ours to read
+			}
+			return nil, fmt.Errorf("search pods: %w", err)
+		}
+		if looked++; looked > maxSearched {
+			return nil, fmt.Errorf("search pods: %s: more than %d cgroups; point the cgroup root lower", root, maxSearched)
+		}
+		if strings.Contains(rel, "kubepods") {
+			parents = append(parents, rel)
+		}
+		for _, name := range names {
+			child := rel + "/" + name
+			if owner := workload.ParseCgroup("0::" + child); owner.Kind == workload.CgroupPod || strings.Count(child, "/") > maxDepth {
+				continue
+			}
+			queue = append(queue, child)
+		}
+	}
+	slices.Sort(parents)
+	return parents, nil
+}
+
+// subdirectories lists the names of a directory's directories, sorted.
+func subdirectories(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package procfs
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+)
+
+// stat is what of /proc/PID/stat matters.
+type stat struct {
+	comm  []byte
+	state byte
+	start uint64 // ticks since boot, field 22
+}
+
+// parseStat reads a line of /proc/PID/stat. The command is in parentheses and
+// may hold spaces, parentheses and newlines itself: it ends at the last ')'.
+func parseStat(line []byte) (stat, error) {
+	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
+	if open < 0 || end < open {
+		return stat{}, fmt.Errorf("parse stat: no command in parentheses in %.80q", line)
+	}
+	fields := bytes.Fields(line[end+1:])
+	const start = 22 - 3 // the first field after the command is number 3
+	if len(fields) <= start || len(fields[0]) != 1 {
+		return stat{}, fmt.Errorf("parse stat: want 22 fields or more in %.80q", line)
+	}
+	ticks, err := strconv.ParseUint(string(fields[start]), 10, 64)
+	if err != nil {
+		return stat{}, fmt.Errorf("parse stat: start time: %w", err)
+	}
+	return stat{comm: line[open+1 : end], state: fields[0][0], start: ticks}, nil
+}
+
+// ended reports a zombie or dead process: its other files are empty by now.
+func (s stat) ended() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
+
+// keyed finds the number that follows a key at the start of a line, as in
+// cpu.stat, memory.stat, meminfo and status.
+func keyed(text []byte, key string) (uint64, bool) {
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		value, ok := bytes.CutPrefix(line, []byte(key))
+		if !ok {
+			continue
+		}
+		fields := bytes.Fields(value)
+		if len(fields) == 0 || !isBlank(value[0]) {
+			continue
+		}
+		n, err := strconv.ParseUint(string(fields[0]), 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+func isBlank(b byte) bool { return b == ' ' || b == '\t' }
