@@ -146,11 +146,22 @@ func (d *decoder) millis(n *node, path string) int64 {
 		if err != nil || v%time.Millisecond != 0 {
 			d.wrong(n, path, `seconds such as 90, or a text such as "1m30s"`)
 		}
-		return v.Milliseconds()
+		return d.within(n, path, v.Milliseconds())
 	}
 	ms, ok := milliseconds(n.text)
 	if n.shape != shapeNumber || !ok {
 		d.wrong(n, path, "seconds, with at most three decimals")
+	}
+	return d.within(n, path, ms)
+}
+
+// longest is how far from the start of the window anything may lie.
+const longest = 400 * 24 * time.Hour
+
+func (d *decoder) within(n *node, path string, ms int64) int64 {
+	if ms > longest.Milliseconds() || ms < -longest.Milliseconds() {
+		d.fail(n.line, path, "is %s, more than 400 days; write a shorter time", clip(n.text))
+		return 0
 	}
 	return ms
 }
@@ -162,8 +173,7 @@ func milliseconds(text string) (int64, bool) {
 		return 0, false
 	}
 	v, err := strconv.ParseInt(whole+(part + "000")[:3], 10, 64)
-	const century = 100 * 366 * 24 * 3600 * 1000
-	return v, err == nil && v < century && v > -century
+	return v, err == nil
 }
 
 func knownFields(seen map[string]bool) string {

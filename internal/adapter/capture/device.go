@@ -14,6 +14,8 @@ type device struct {
 	static sample.Device // everything but memory and what lasts one sample
 	total, reserved, used, free,
 	hostMemory *uint64
+	// noReserve: the reserve is null, so the driver did not tell it.
+	noReserve bool
 	// usedGiven is false until an entry said what is used, be it null.
 	usedGiven bool
 	line      int
@@ -75,13 +77,15 @@ func (d *decoder) sizePatches(o *object) []patch {
 	var out []patch
 	for key, field := range map[string]func(*device) **uint64{
 		"total":       func(dev *device) **uint64 { return &dev.total },
-		"reserved":    func(dev *device) **uint64 { return &dev.reserved },
 		"free":        func(dev *device) **uint64 { return &dev.free },
 		"host_memory": func(dev *device) **uint64 { return &dev.hostMemory },
 	} {
 		if v, given := o.size(key); given {
 			out = append(out, func(dev *device, _ int64) { *field(dev) = v })
 		}
+	}
+	if v, given := o.size("reserved"); given {
+		out = append(out, func(dev *device, _ int64) { dev.reserved, dev.noReserve = v, v == nil })
 	}
 	if v, given := o.size("used"); given {
 		out = append(out, func(dev *device, _ int64) { dev.used, dev.usedGiven = v, true })
@@ -170,7 +174,10 @@ func (dev *device) compose() sample.Device {
 	}
 	s.Accounted = dev.accounted
 	if dev.total != nil && dev.used != nil {
-		s.Memory = &sample.Memory{Total: *dev.total, Reserved: value(dev.reserved), Used: *dev.used, Free: value(dev.free)}
+		s.Memory = &sample.Memory{
+			Total: *dev.total, Reserved: value(dev.reserved), ReserveUnknown: dev.noReserve,
+			Used: *dev.used, Free: value(dev.free),
+		}
 	}
 	return s
 }

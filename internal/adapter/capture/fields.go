@@ -60,9 +60,17 @@ func (m *marshaller) device(dev sample.Device, before map[string]json.RawMessage
 
 func (m *marshaller) memory(v sample.Memory) map[string]json.RawMessage {
 	return map[string]json.RawMessage{
-		"total_bytes": m.json(v.Total), "reserved_bytes": m.json(v.Reserved),
+		"total_bytes": m.json(v.Total), "reserved_bytes": m.json(reserveOf(v)),
 		"used_bytes": m.json(v.Used), "free_bytes": m.json(v.Free),
 	}
+}
+
+// reserveOf is the driver's reserve, nil where it did not tell it.
+func reserveOf(v sample.Memory) *uint64 {
+	if v.ReserveUnknown {
+		return nil
+	}
+	return &v.Reserved
 }
 
 // moment adds what belongs to this sample alone.
@@ -83,10 +91,10 @@ type writtenInstance struct {
 	Profile       string                   `json:"profile,omitempty"`
 	Placement     gpu.Placement            `json:"placement"`
 	ComputeSlices uint32                   `json:"compute_slices,omitempty"`
-	Total         *uint64                  `json:"total_bytes,omitempty"`
-	Reserved      *uint64                  `json:"reserved_bytes,omitempty"`
-	Used          *uint64                  `json:"used_bytes,omitempty"`
-	Free          *uint64                  `json:"free_bytes,omitempty"`
+	Total         *uint64                  `json:"total_bytes"`
+	Reserved      *uint64                  `json:"reserved_bytes"`
+	Used          *uint64                  `json:"used_bytes"`
+	Free          *uint64                  `json:"free_bytes"`
 	Compute       []sample.ComputeInstance `json:"compute"`
 	Processes     json.RawMessage          `json:"processes,omitempty"`
 	Signals       sample.Signals           `json:"signals,omitzero"`
@@ -100,7 +108,7 @@ func (m *marshaller) instances(list []sample.Instance) json.RawMessage {
 			ComputeSlices: v.ComputeSlices, Compute: append([]sample.ComputeInstance{}, v.Compute...), Signals: v.Signals,
 		}
 		if v.Memory != nil {
-			w.Total, w.Reserved, w.Used, w.Free = &v.Memory.Total, &v.Memory.Reserved, &v.Memory.Used, &v.Memory.Free
+			w.Total, w.Reserved, w.Used, w.Free = &v.Memory.Total, reserveOf(*v.Memory), &v.Memory.Used, &v.Memory.Free
 		}
 		if len(v.Processes) > 0 {
 			w.Processes = m.held(v.Processes)

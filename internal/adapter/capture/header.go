@@ -56,7 +56,6 @@ func (f *File) window(d *decoder, o *object) {
 		if f.End = d.time(v, "window.end"); d.err == nil && !f.End.After(f.Start) {
 			d.fail(v.line, "window.end", "is not after window.start; write a later moment")
 		}
-		const longest = 400 * 24 * time.Hour
 		if f.End.Sub(f.Start) > longest {
 			d.fail(v.line, "window.end", "is more than 400 days after window.start; write a shorter window")
 		}

@@ -170,7 +170,11 @@ func genDevice(t *rapid.T, i int) sample.Device {
 }
 
 func genMemory(t *rapid.T) sample.Memory {
-	return sample.Memory{Total: genUint(t), Reserved: genUint(t), Used: genUint(t), Free: genUint(t)}
+	m := sample.Memory{Total: genUint(t), Reserved: genUint(t), Used: genUint(t), Free: genUint(t)}
+	if rapid.Bool().Draw(t, "untold") {
+		m.Reserved, m.ReserveUnknown = 0, true
+	}
+	return m
 }
 
 func genHeld(t *rapid.T) []sample.Held {

@@ -95,12 +95,15 @@ func (d *decoder) instance(n *node, path string) sample.Instance {
 func (d *decoder) instanceMemory(o *object) *sample.Memory {
 	total, _ := o.size("total")
 	used, _ := o.size("used")
-	reserved, _ := o.size("reserved")
+	reserved, told := o.size("reserved")
 	free, _ := o.size("free")
 	if total == nil || used == nil {
 		return nil
 	}
-	return &sample.Memory{Total: *total, Reserved: value(reserved), Used: *used, Free: value(free)}
+	return &sample.Memory{
+		Total: *total, Reserved: value(reserved), ReserveUnknown: told && reserved == nil,
+		Used: *used, Free: value(free),
+	}
 }
 
 // compute reads the compute instances; where there is just one, written in

@@ -77,8 +77,8 @@ func (f *File) dryRun(d *decoder, n *Node) {
 	}
 }
 
-// play walks the timeline of a node. With a nil yield it only checks. A node is
-// unknown before its first entry.
+// play walks the timeline of a node. With a nil yield it only checks, and looks
+// at the entries alone. A node is unknown before its first entry.
 func (f *File) play(n *Node, yield func(sample.Sample) bool) error {
 	s, entries := f.newState(n), f.entriesOf(n.Name)
 	if len(entries) == 0 {
@@ -103,7 +103,7 @@ func (f *File) play(n *Node, yield func(sample.Sample) bool) error {
 			return nil
 		}
 		var more bool
-		if at, more = f.after(at, endMS, entries); !more {
+		if at, more = f.after(at, endMS, entries, yield != nil); !more {
 			return nil
 		}
 	}
@@ -112,9 +112,9 @@ func (f *File) play(n *Node, yield func(sample.Sample) bool) error {
 // after is the next moment to look at: the next tick, the end of the window or
 // the next entry, whichever comes first. Entries after the window are still
 // applied, so that mistakes in them are found.
-func (f *File) after(at, endMS int64, entries []entry) (int64, bool) {
+func (f *File) after(at, endMS int64, entries []entry, ticks bool) (int64, bool) {
 	step := f.Interval.Milliseconds()
-	next, more := at-((at%step)+step)%step+step, at < endMS && !f.EachEntry
+	next, more := at-((at%step)+step)%step+step, at < endMS && ticks && !f.EachEntry
 	if more && next > endMS {
 		next = endMS
 	}
