@@ -16,7 +16,8 @@ type device struct {
 	uuid        gpu.UUID
 	index       int
 	placeholder bool           // stands for an index that never told its UUID
-	handle      binding.Device // nil: the library gave none
+	handle      binding.Device // the last one the library gave, nil if none
+	mute        bool           // the last list gave no handle: do not ask
 	listed      bool           // in the last list of devices
 	reloads     int            // how often the driver had been reloaded when last listed
 

@@ -81,7 +81,7 @@ func (s *Source) found(index int, e listed) {
 		uuid = s.nameless(index)
 	}
 	d := s.device(uuid)
-	d.index, d.handle, d.listed, d.placeholder = index, e.handle, true, e.uuid == ""
+	d.index, d.handle, d.mute, d.listed, d.placeholder = index, e.handle, false, true, e.uuid == ""
 }
 
 // unreadable notes an index that gave an error instead of a device: the one
@@ -91,7 +91,7 @@ func (s *Source) unreadable(index int, e listed, d *device, now time.Time) {
 		d = s.device(s.nameless(index))
 		d.placeholder = true
 	}
-	d.index, d.handle, d.listed = index, nil, true
+	d.index, d.mute, d.listed = index, true, true
 	d.reloads = s.library.reloads
 	d.fail(stateOf(e.ret), failure(e.call, e.ret), now.Add(s.opts.LostProbe))
 }
@@ -108,7 +108,7 @@ func (s *Source) forget() {
 			d.worker.stop()
 			delete(s.devices, uuid)
 		default:
-			d.handle = nil
+			d.mute = true
 			d.fail(gpu.StateLost, reasonGone, time.Time{})
 		}
 	}
@@ -123,7 +123,7 @@ func (s *Source) read(ctx context.Context, lib *library, now time.Time) {
 			continue // still hung
 		}
 		d.finish()
-		if d.listed && d.handle != nil && d.reachable(now) {
+		if d.listed && !d.mute && d.reachable(now) {
 			d.start(lib, &s.settings, now)
 			begun = append(begun, d)
 		}

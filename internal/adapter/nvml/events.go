@@ -25,10 +25,11 @@ const (
 // eventTypes are the events worth a thread: what makes a GPU unusable.
 const eventTypes = binding.EventTypeXidCriticalError | binding.EventTypeGpuUnavailableError | binding.EventTypeGpuRecoveryAction
 
+// eventWait is how long one wait lasts. The thread blocks in the driver
+// meanwhile; closing the library waits for it. Tests shorten it.
+var eventWait = 500 * time.Millisecond
+
 const (
-	// eventWait is how long one wait lasts. The thread blocks in the driver
-	// meanwhile; closing the library waits for it.
-	eventWait = 500 * time.Millisecond
 	// eventPause follows a wait that failed, so that a broken event set does
 	// not spin.
 	eventPause = time.Second
