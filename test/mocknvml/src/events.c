@@ -188,13 +188,13 @@ static nvmlReturn_t poll_event(const char *call, nvmlEventSet_t set, nvmlEventDa
 static nvmlReturn_t wait_event(const char *call, nvmlEventSet_t set, nvmlEventData_t *data,
                                unsigned int timeoutms)
 {
-    uint64_t deadline = now_us() + (uint64_t)timeoutms * 1000;
+    uint64_t deadline = uptime_ms() + timeoutms;
 
     if (set.handle == NULL || data == NULL)
         return NVML_ERROR_INVALID_ARGUMENT;
     for (;;) {
         nvmlReturn_t rc = poll_event(call, set, data);
-        if (rc != NVML_ERROR_TIMEOUT || now_us() >= deadline)
+        if (rc != NVML_ERROR_TIMEOUT || uptime_ms() >= deadline)
             return rc;
         sleep_ms(POLL_MS);
     }

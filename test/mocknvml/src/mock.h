@@ -12,8 +12,12 @@
 #ifndef MOCKNVML_MOCK_H
 #define MOCKNVML_MOCK_H
 
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
+#ifndef NVML_NO_UNVERSIONED_FUNC_DEFS
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
+#endif
 #include "nvml.h"
 
 #include <stdbool.h>
@@ -273,7 +277,8 @@ void memory_of(const struct target *t, uint64_t *total, uint64_t *reserved, uint
 
 /* text and time (world.c) */
 nvmlReturn_t copy_text(char *out, unsigned size, const char *text);
-uint64_t now_us(void);
+uint64_t now_us(void);          /* since 1970 */
+uint64_t uptime_ms(void);       /* since some time ago, never set back */
 void sleep_ms(unsigned ms);
 
 #endif
