@@ -3,6 +3,8 @@
 package nvml
 
 import (
+	"slices"
+
 	binding "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/gputally/gputally/internal/core/sample"
@@ -15,6 +17,10 @@ type accounting struct {
 	// known are the PIDs already dealt with: listed as a process in a sample,
 	// reported, or there before the agent was.
 	known map[int]bool
+	// pids is the ring as last read, and waiting says that some process in it
+	// was neither seen nor over: while neither changes there is nothing to do.
+	pids    []int
+	waiting bool
 }
 
 // account finds, where accounting mode is on, the processes that began and
@@ -33,18 +39,26 @@ func (r *reading) account() {
 		return
 	}
 	var pids []int
-	if !contained(func() { pids, ret = r.handle.GetAccountingPids() }) || !r.ok(ret) {
+	if !r.contained(func() { pids, ret = r.handle.GetAccountingPids() }) || !r.ok(ret) {
 		return
 	}
 	a := &r.past.accounting
+	if a.primed && !a.waiting && slices.Equal(pids, a.pids) {
+		for _, p := range r.out.Processes {
+			a.known[p.PID] = true
+		}
+		return
+	}
 	known := make(map[int]bool, len(pids))
 	for _, p := range r.out.Processes {
 		known[p.PID] = true // seen by this sample: nothing to add
 	}
+	waiting := false
 	for _, pid := range pids {
 		known[pid] = known[pid] || !a.primed || a.known[pid] || r.accountOne(pid)
+		waiting = waiting || !known[pid]
 	}
-	a.primed, a.known = true, known
+	*a = accounting{primed: true, known: known, pids: pids, waiting: waiting}
 }
 
 // accountOne reports a process if it has ended. It is false for one that still

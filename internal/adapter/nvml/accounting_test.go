@@ -29,6 +29,23 @@ func TestAccounting(t *testing.T) {
 	equal(t, "a process that was sampled", n.one().Accounted, nil)
 }
 
+// A process that a sample did not see and that still runs is asked for again,
+// although the ring has not changed.
+func TestAccountingWaits(t *testing.T) {
+	n := newNode(t)
+	g := n.state.GPU("a100-40gb", "accounting=1")
+	n.open()
+	n.one()
+	n.state.Acct(g, 6, "maxmem=2147483648", "time=0", "start=1700000001000000")
+	record := n.state.Fault(g, "not_found", "nvmlDeviceGetAccountingStats")
+	n.rewrite()
+	equal(t, "not readable yet", n.one().Accounted, nil)
+	record.Remove()
+	n.rewrite()
+	equal(t, "it can be read now", len(n.one().Accounted), 1)
+	equal(t, "told once", n.one().Accounted, nil)
+}
+
 func TestAccountingOff(t *testing.T) {
 	n := newNode(t)
 	g := n.state.GPU("a100-40gb", "accounting=0")

@@ -17,6 +17,7 @@ type device struct {
 	index       int
 	placeholder bool           // stands for an index that never told its UUID
 	handle      binding.Device // the last one the library gave, nil if none
+	of          *library       // the library that gave it; no other may be asked by it
 	mute        bool           // the last list gave no handle: do not ask
 	listed      bool           // in the last list of devices
 	reloads     int            // how often the driver had been reloaded when last listed
@@ -87,6 +88,9 @@ func (d *device) fail(state gpu.State, reason string, probeAt time.Time) {
 // report is the device for the sample. Of one that could not be read it says
 // what it is and how it was cut, as last seen, and nothing that changes.
 func (d *device) report() sample.Device {
+	if d.now == nil && d.state == gpu.StateOK {
+		d.state, d.reason = gpu.StateUnreadable, "not read in this sample"
+	}
 	out := sample.Device{UUID: d.uuid, Minor: -1, State: d.state, Reason: d.reason}
 	switch {
 	case d.now != nil:

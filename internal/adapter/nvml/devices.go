@@ -31,7 +31,7 @@ func (s *Source) known(now time.Time) known {
 }
 
 // apply brings the known devices up to date with a list.
-func (s *Source) apply(walk listing, now time.Time) {
+func (s *Source) apply(walk listing, lib *library, now time.Time) {
 	if len(walk.entries) == s.count {
 		s.stable++
 	} else {
@@ -49,7 +49,7 @@ func (s *Source) apply(walk listing, now time.Time) {
 		case e.skipped && before[i] != nil:
 			before[i].listed = true
 		case !e.skipped && e.ret == binding.SUCCESS:
-			s.found(i, e)
+			s.found(i, e, lib)
 		}
 	}
 	for i, e := range walk.entries {
@@ -75,12 +75,13 @@ func (s *Source) device(uuid gpu.UUID) *device {
 }
 
 // found notes a device that the library gave a handle for.
-func (s *Source) found(index int, e listed) {
+func (s *Source) found(index int, e listed, lib *library) {
 	uuid := gpu.UUID(e.uuid)
 	if e.uuid == "" {
 		uuid = s.nameless(index)
 	}
 	d := s.device(uuid)
+	d.of = lib
 	d.index, d.handle, d.mute, d.listed, d.placeholder = index, e.handle, false, true, e.uuid == ""
 }
 
@@ -120,10 +121,13 @@ func (s *Source) read(ctx context.Context, lib *library, now time.Time) {
 	var begun []*device
 	for _, d := range s.devices {
 		if !d.worker.idle() {
-			continue // still hung
+			if d.gaveUp {
+				d.fail(gpu.StateHung, d.worker.overdue(s.opts.Deadline), time.Time{})
+			}
+			continue
 		}
 		d.finish()
-		if d.listed && !d.mute && d.reachable(now) {
+		if d.of == lib && d.listed && !d.mute && d.reachable(now) {
 			d.start(lib, &s.settings, now)
 			begun = append(begun, d)
 		}

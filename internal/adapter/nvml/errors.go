@@ -44,7 +44,7 @@ var returnWords = map[binding.Return]string{
 	binding.ERROR_INSUFFICIENT_RESOURCES:    "not enough resources in the driver",
 	binding.ERROR_ARGUMENT_VERSION_MISMATCH: "the installed driver does not know this version of the call",
 	binding.ERROR_NOT_READY:                 "the driver is not ready",
-	binding.ERROR_GPU_NOT_FOUND:             "no such GPU",
+	binding.ERROR_GPU_NOT_FOUND:             "no GPU was found",
 	binding.ERROR_INVALID_STATE:             "the GPU is in an invalid state for this call",
 	binding.ERROR_UNKNOWN:                   "unknown error in the driver",
 }

@@ -81,6 +81,7 @@ func (l *librarian) settle(ctx context.Context) bool {
 		return true
 	}
 	if l.gaveUp {
+		l.text = l.worker.overdue(l.opts.Deadline)
 		return false
 	}
 	timer := time.NewTimer(l.opts.Deadline)
@@ -118,7 +119,7 @@ func (l *librarian) take(now time.Time) *listing {
 			l.drop(walking.ret, l.text)
 		}
 	case walking != nil:
-		l.text = ""
+		l.text, l.lib.listed = "", true
 		return walking
 	}
 	return nil
@@ -177,7 +178,6 @@ func (l *librarian) drop(ret binding.Return, why string) {
 	if l.lib == nil {
 		return
 	}
-	l.opts.Log.Warn("closing the NVIDIA management library", "reason", why)
 	l.old, l.lib, l.text = l.lib, nil, why
 	l.reloading = l.reloading || ret != binding.ERROR_UNINITIALIZED
 }
@@ -188,7 +188,7 @@ func (l *librarian) describe() sample.Library {
 		return sample.Library{Error: l.text, DriverVersion: l.driver}
 	}
 	info := l.lib.info
-	info.Error = l.text
+	info.OK, info.Error = l.lib.listed, l.text
 	return info
 }
 

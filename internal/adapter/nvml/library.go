@@ -17,6 +17,7 @@ type library struct {
 	nv      binding.Interface
 	symbols *symbolTable
 	info    sample.Library
+	listed  bool // its devices were listed at least once
 	events  *eventLoop
 	// uuids remembers which device a handle names. Only the goroutine that
 	// lists devices uses it.
@@ -57,7 +58,6 @@ func load(c *calls, candidates []string, old *library) loaded {
 	lib := &library{
 		nv:      binding.New(binding.WithLibraryPath(file.path)),
 		symbols: file.symbols,
-		info:    sample.Library{OK: true},
 		uuids:   map[binding.Device]string{},
 	}
 	if ret := lib.init(c); ret != binding.SUCCESS {

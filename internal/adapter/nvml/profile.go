@@ -74,7 +74,7 @@ func (r *reading) possible(info *binding.GpuInstanceProfileInfo) (out []gpu.Plac
 	}
 	var places []binding.GpuInstancePlacement
 	var ret binding.Return
-	if !contained(func() { places, ret = r.handle.GetGpuInstancePossiblePlacements(info) }) || !r.ok(ret) {
+	if !r.contained(func() { places, ret = r.handle.GetGpuInstancePossiblePlacements(info) }) || !r.ok(ret) {
 		return nil
 	}
 	for _, p := range places {
@@ -93,7 +93,7 @@ func (r *reading) bareInstances() (out []instance) {
 		}
 		var found []binding.GpuInstance
 		var ret binding.Return
-		if !contained(func() { found, ret = r.handle.GetGpuInstances(&p.info) }) || !r.ok(ret) {
+		if !r.contained(func() { found, ret = r.handle.GetGpuInstances(&p.info) }) || !r.ok(ret) {
 			continue
 		}
 		for _, h := range found {
@@ -108,8 +108,13 @@ func (r *reading) bareInstances() (out []instance) {
 
 // contained runs a call in which the binding may panic (it trusts a count that
 // the driver may raise between two calls) and reports whether it did not.
-func contained(call func()) (ok bool) {
-	defer func() { ok = recover() == nil }()
+func (r *reading) contained(call func()) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			ok = false
+			r.settings.log.Warn("the NVML binding panicked; this reading is left out", "device", r.out.UUID, "call", r.current(), "panic", p)
+		}
+	}()
 	call()
 	return true
 }

@@ -4,6 +4,7 @@ package nvml
 
 import (
 	"fmt"
+	"log/slog"
 
 	binding "github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -33,6 +34,7 @@ type settings struct {
 	// instances says since when the MIG instances of an earlier process were
 	// there, in Unix milliseconds, by name.
 	instances map[gpu.UUID]int64
+	log       *slog.Logger
 }
 
 // history is what one reading leaves for the next of the same device. It

@@ -92,7 +92,7 @@ type Source struct {
 func Open(opts Options) *Source {
 	opts.fill()
 	s := &Source{opts: opts, devices: map[gpu.UUID]*device{}}
-	s.settings = settings{meminfo: opts.MeminfoPath, instances: maps.Clone(opts.Instances)}
+	s.settings = settings{meminfo: opts.MeminfoPath, instances: maps.Clone(opts.Instances), log: opts.Log}
 	s.library = newLibrarian(&s.opts)
 	s.shared.instances = maps.Clone(opts.Instances)
 	return s
@@ -116,7 +116,7 @@ func (s *Source) Sample(ctx context.Context) (sample.Library, []sample.Device, e
 	now := s.opts.Clock()
 	lib, walk := s.library.refresh(ctx, now, s.known(now))
 	if walk != nil {
-		s.apply(*walk, now)
+		s.apply(*walk, lib, now)
 		s.announce()
 	}
 	if lib != nil {

@@ -58,7 +58,7 @@ func (r *reading) processSamples() (samples []binding.ProcessUtilizationSample, 
 		var ret binding.Return
 		call := func() { samples, ret = r.handle.GetProcessUtilization(r.past.utilSeen) }
 		switch {
-		case !contained(call):
+		case !r.contained(call):
 			continue
 		case ret == binding.ERROR_NOT_FOUND:
 			return nil, true
