@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -83,18 +84,13 @@ func apply(t *testing.T, manifests string) {
 // remove deletes an object, if it is still there, and waits until it is gone.
 func remove(t *testing.T, path string) {
 	t.Helper()
-	_, err := call(http.MethodDelete, path, "application/json", []byte(`{"gracePeriodSeconds":1,"propagationPolicy":"Background"}`))
-	if err != nil && !isNotFound(err) {
-		t.Errorf("delete %s: %v", path, err)
-		return
-	}
 	eventually(t, path+" is gone", func() error {
-		_, err := call(http.MethodGet, path, "", nil)
-		if err == nil {
-			return fmt.Errorf("it is still there")
-		}
+		_, err := call(http.MethodDelete, path, "application/json", []byte(`{"gracePeriodSeconds":1,"propagationPolicy":"Background"}`))
 		if isNotFound(err) {
 			return nil
+		}
+		if err == nil {
+			err = errors.New("it is still there")
 		}
 		return err
 	})

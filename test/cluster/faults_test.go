@@ -49,7 +49,8 @@ func agentRestart(t *testing.T) {
 // apiOutage: the API server is gone; the agent goes on with what it knows, and catches up.
 func apiOutage(t *testing.T) {
 	_, a, before := lonePod(t, "offline")
-	service(t, "stop", "apiserver")
+	service(t, "kill", "apiserver")
+	t.Cleanup(func() { service(t, "ensure", "apiserver") }) // whatever fails below, the others need it
 	a.source(t, "kubeapi", false)
 	a.says(t, before)
 	service(t, "start", "apiserver")

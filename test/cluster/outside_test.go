@@ -64,9 +64,12 @@ func runInside() (code int, err error) {
 	cmd.Env = append(os.Environ(), "NODE="+run, insideVar+"=1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	err = cmd.Run()
+	if err != nil || os.Getenv("GPUTALLY_CLUSTER_KEEP_LOGS") == "1" {
+		err = errors.Join(err, keepLogs(run))
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return exit.ExitCode(), keepLogs(run)
+		return exit.ExitCode(), nil
 	}
 	return 0, err
 }
@@ -176,7 +179,8 @@ func up(run string) (stop func() error, err error) {
 	return stop, nil
 }
 
-// keepLogs copies the daemons' logs to where they outlive the node, for whoever looks into a failure.
+// keepLogs copies the daemons' logs to where they outlive the node, for whoever
+// looks into a failure (or always, with GPUTALLY_CLUSTER_KEEP_LOGS=1).
 func keepLogs(run string) error {
 	const kept = "/var/tmp/gputally-cluster-logs"
 	if err := os.RemoveAll(kept); err != nil {
@@ -185,7 +189,7 @@ func keepLogs(run string) error {
 	if err := os.CopyFS(kept, os.DirFS(filepath.Join(run, "log"))); err != nil {
 		return fmt.Errorf("keep logs: %w", err)
 	}
-	fmt.Fprintf(os.Stderr, "cluster: the logs of the failed run are in %s\n", kept)
+	fmt.Fprintf(os.Stderr, "cluster: the logs are in %s\n", kept)
 	return nil
 }
 

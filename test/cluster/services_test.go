@@ -5,9 +5,11 @@
 package cluster_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -38,15 +40,63 @@ func devicePlugin(t *testing.T, config string, env ...string) {
 		t.Fatal(err)
 	}
 	service(t, "start", "device-plugin", append(env, "PLUGIN_CONFIG="+file)...)
-	t.Cleanup(func() { service(t, "stop", "device-plugin") })
+	t.Cleanup(func() {
+		service(t, "stop", "device-plugin")
+		noneOffered(t)
+	})
+}
+
+// noneOffered waits until the node offers no GPU: the next plugin's pods must not be
+// scheduled on what the last one offered.
+func noneOffered(t *testing.T) {
+	t.Helper()
+	eventually(t, "the node offers no GPU", func() error {
+		var node struct {
+			Status struct{ Allocatable map[string]string }
+		}
+		if err := get("/api/v1/nodes/gpu-node-1", &node); err != nil {
+			return err
+		}
+		for resource, n := range node.Status.Allocatable {
+			if strings.HasPrefix(resource, "nvidia.com/") && n != "0" {
+				return fmt.Errorf("it offers %s: %s", resource, n)
+			}
+		}
+		return nil
+	})
 }
 
 // draDriver runs NVIDIA's DRA driver until the test ends.
 func draDriver(t *testing.T) {
 	t.Helper()
 	service(t, "start", "dra-driver")
+	// A pod that comes before the kubelet knows the driver is tried again only after a
+	// minute. The kubelet says so nowhere but in its log.
+	draRegistered(t, true)
 	t.Cleanup(func() {
 		service(t, "stop", "dra-driver")
+		draRegistered(t, false)
 		removeAll(t, "/apis/resource.k8s.io/v1/resourceslices")
+	})
+}
+
+// draRegistered waits until the kubelet's last word on the DRA driver's connection is this.
+func draRegistered(t *testing.T, want bool) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("the kubelet's connection to the DRA driver is %v", want), func() error {
+		log, err := os.ReadFile("/run/node/log/kubelet.log")
+		if err != nil {
+			return err
+		}
+		last := ""
+		for line := range strings.Lines(string(log)) {
+			if strings.Contains(line, `"Connection changed"`) && strings.Contains(line, `driverName="gpu.nvidia.com"`) {
+				last = line
+			}
+		}
+		if !strings.Contains(last, fmt.Sprintf("connected=%v", want)) {
+			return fmt.Errorf("its log ends with %q", last)
+		}
+		return nil
 	})
 }

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# service.sh start|stop|kill NAME: one daemon of the node (inside the node). Its output
+# service.sh start|ensure|stop|kill NAME: one daemon of the node (inside the node); ensure
+# starts it only if it does not run, and stop asks it to end where kill does not. Its output
 # goes to /run/node/log/NAME.log, its process id to /run/node/pid/NAME.
 # PLUGIN_CONFIG is the device plugin's configuration file, MIG_STRATEGY its MIG strategy.
 set -euo pipefail
 cd /run/node
-verb=${1:?start, stop or kill} name=${2:?name of a daemon}
+verb=${1:?start, ensure, stop or kill} name=${2:?name of a daemon}
 bin=/run/node/bin driver=/run/nvidia/driver
 api=(--kubeconfig="/run/node/kubeconfig/$name")
 
@@ -73,19 +74,23 @@ end() { # SIGNAL: sends it and waits until the process is gone
 	return 1
 }
 
-case $verb in
-start)
-	if kill -0 "$(cat "pid/$name" 2>/dev/null || echo none)" 2>/dev/null; then
-		echo "service: $name already runs" >&2
-		exit 1
-	fi
+runs() { kill -0 "$(cat "pid/$name" 2>/dev/null || echo none)" 2>/dev/null; }
+
+begin() {
 	run </dev/null >>"log/$name.log" 2>&1 &
 	echo $! >"pid/$name"
+}
+
+case $verb in
+start)
+	! runs || { echo "service: $name already runs" >&2; exit 1; }
+	begin
 	;;
+ensure) runs || begin ;;
 stop) end TERM ;;
 kill) end KILL ;;
 *)
-	echo "service: start, stop or kill, not $verb" >&2
+	echo "service: start, ensure, stop or kill, not $verb" >&2
 	exit 2
 	;;
 esac
