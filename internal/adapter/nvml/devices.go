@@ -20,7 +20,7 @@ const reasonGone = "NVML no longer lists this GPU"
 // known says what the next list of devices may leave out: indexes of devices
 // that hang or are lost.
 func (s *Source) known(now time.Time) known {
-	k := known{skip: make([]bool, s.count)}
+	k := known{skip: make([]bool, s.count), renamed: s.renamed}
 	for _, d := range s.devices {
 		k.stuck = k.stuck || !d.worker.idle()
 		if d.listed && d.index < len(k.skip) {
@@ -162,6 +162,7 @@ func (s *Source) collect(begun []*device, lib *library, now time.Time) {
 		}
 		r := d.finish()
 		d.probeAt = now.Add(s.opts.LostProbe)
+		s.renamed = s.renamed || r.renamed
 		if endsLibrary(r.ret) {
 			s.library.drop(r.ret, d.reason)
 		}

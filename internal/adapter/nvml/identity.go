@@ -38,6 +38,7 @@ func (r *reading) checkUUID() {
 		return
 	}
 	if gpu.UUID(uuid) != r.out.UUID {
+		r.renamed = true
 		r.out.State = gpu.StateUnreadable
 		r.out.Reason = fmt.Sprintf("the handle of this device now names %s", uuid)
 	}

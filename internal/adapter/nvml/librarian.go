@@ -47,6 +47,8 @@ func newLibrarian(opts *Options) librarian {
 type known struct {
 	skip  []bool // per index: do not ask
 	stuck bool   // some device's call has not come back
+	// renamed: a handle turned out to name another device than it did.
+	renamed bool
 }
 
 // refresh returns the library, nil if it cannot be used now, and a new list of
@@ -67,7 +69,7 @@ func (l *librarian) refresh(ctx context.Context, now time.Time, k known) (*libra
 	lib, walk := l.lib, new(listing)
 	l.walking, l.await = walk, true
 	c := &l.worker.calls
-	l.worker.start(lib.symbols, func() { *walk = lib.list(c, k.skip) })
+	l.worker.start(lib.symbols, func() { *walk = lib.list(c, k.skip, k.renamed) })
 	if !l.settle(ctx) {
 		return l.lib, nil
 	}
@@ -153,6 +155,7 @@ func (l *librarian) takeLibrary(answer loaded, now time.Time) {
 		l.text = answer.err.Error()
 		l.pause = min(max(2*l.pause, l.opts.RetryMin), l.opts.RetryMax)
 		l.retryAt = now.Add(l.pause)
+		l.reloading = l.reloading || endsLibrary(answer.ret)
 		if answer.ret == binding.ERROR_LIB_RM_VERSION_MISMATCH {
 			l.mismatches++
 		}
@@ -170,7 +173,7 @@ func (l *librarian) takeLibrary(answer loaded, now time.Time) {
 			l.news = fmt.Sprintf("driver %s was replaced by %s", l.driver, version)
 		}
 	}
-	l.driver, l.reloading = version, false
+	l.driver, l.reloading, l.lib.reloads = version, false, l.reloads
 }
 
 // drop gives the library up; the next Sample loads it again.

@@ -18,6 +18,7 @@ type library struct {
 	symbols *symbolTable
 	info    sample.Library
 	listed  bool // its devices were listed at least once
+	reloads int  // how often the driver had been reloaded before
 	events  *eventLoop
 	// uuids remembers which device a handle names. Only the goroutine that
 	// lists devices uses it.

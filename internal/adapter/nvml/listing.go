@@ -33,8 +33,12 @@ func (l listing) failed() bool { return l.ret != binding.SUCCESS }
 
 // list walks the indexes. skip says which to leave alone; it is ignored when
 // the number of devices has changed, since then an index says nothing.
+// anew: the names of handles that are remembered were found wrong.
 // It runs on a worker.
-func (lib *library) list(c *calls, skip []bool) listing {
+func (lib *library) list(c *calls, skip []bool, anew bool) listing {
+	if anew {
+		clear(lib.uuids)
+	}
 	c.begin(symCount)
 	defer c.end()
 	n, ret := lib.nv.DeviceGetCount()

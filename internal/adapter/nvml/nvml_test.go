@@ -185,6 +185,53 @@ func TestIndexOrderChanges(t *testing.T) {
 	}
 }
 
+// A platform may give its devices no UUID. None is made up.
+func TestNoUUID(t *testing.T) {
+	n := newNode(t)
+	n.opts.Node = "orin-7"
+	g := n.state.GPU("gb10")
+	n.state.Fault(g, "not_supported", "nvmlDeviceGetUUID")
+	n.open()
+	if d := n.one(); d.UUID != "orin-7/0" {
+		t.Errorf("device %+v", d)
+	}
+}
+
+// A driver may give a handle to another device. That is noticed before
+// anything is taken for the wrong device's, and put right.
+func TestHandleNamesAnotherDevice(t *testing.T) {
+	n := newNode(t)
+	n.state.GPU("a100-40gb")
+	n.state.GPU("t4")
+	n.open()
+	n.good()
+	uuids := n.src.library.lib.uuids
+	for h, uuid := range uuids {
+		uuids[h] = mocknvml.UUID(0)
+		if uuid == mocknvml.UUID(0) {
+			uuids[h] = mocknvml.UUID(1)
+		}
+	}
+	_, devices := n.sample()
+	equal(t, "states", states(devices), []gpu.State{gpu.StateUnreadable, gpu.StateUnreadable})
+	devices = n.good()
+	if devices[0].Name != "NVIDIA A100-SXM4-40GB" || devices[1].Name != "Tesla T4" {
+		t.Errorf("devices %+v", devices)
+	}
+}
+
+func TestDeviceIsAdded(t *testing.T) {
+	n := newNode(t)
+	n.state.GPU("a100-40gb")
+	n.open()
+	n.good()
+	n.state.GPU("t4")
+	n.rewrite()
+	if d := n.good(); len(d) != 2 || d[1].Name != "Tesla T4" {
+		t.Errorf("devices %+v", d)
+	}
+}
+
 func TestClosed(t *testing.T) {
 	n := newNode(t)
 	n.state.GPU("t4")

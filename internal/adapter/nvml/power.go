@@ -30,19 +30,43 @@ func (r *reading) power() {
 			p.EnergyMJ = keep(mj)
 		}
 	}
-	if r.begin(symTemperature) {
-		if c, ret := r.handle.GetTemperature(binding.TEMPERATURE_GPU); r.ok(ret) {
-			p.TemperatureC = keep(uint64(c))
-		}
+	if c, ok := r.temperature(); ok {
+		p.TemperatureC = keep(c)
 	}
 	if r.begin(symClock) {
 		if mhz, ret := r.handle.GetClockInfo(binding.CLOCK_SM); r.ok(ret) {
 			p.SMClockMHz = keep(uint64(mhz))
 		}
 	}
-	if r.begin(symClocksEventReasons) {
-		if bits, ret := r.handle.GetCurrentClocksEventReasons(); r.ok(ret) {
-			p.ClocksEventSet = keep(bits)
+	if bits, ok := r.clocksEvents(); ok {
+		p.ClocksEventSet = keep(bits)
+	}
+}
+
+// temperature is that of the GPU in °C, by the call of NVML 13 or the older.
+func (r *reading) temperature() (uint64, bool) {
+	if r.begin(symTemperatureV) {
+		if t, ret := r.handle.GetTemperatureV().V1(); r.ok(ret) && t.Temperature >= 0 {
+			return uint64(t.Temperature), true
 		}
 	}
+	if !r.begin(symTemperature) {
+		return 0, false
+	}
+	c, ret := r.handle.GetTemperature(binding.TEMPERATURE_GPU)
+	return uint64(c), r.ok(ret)
+}
+
+// clocksEvents are the reasons why clocks are limited, by their name of today
+// or that of drivers before R535, when they were throttle reasons.
+func (r *reading) clocksEvents() (uint64, bool) {
+	if r.begin(symClocksEventReasons) {
+		bits, ret := r.handle.GetCurrentClocksEventReasons()
+		return bits, r.ok(ret)
+	}
+	if !r.begin(symClocksThrottleReasons) {
+		return 0, false
+	}
+	bits, ret := r.handle.GetCurrentClocksThrottleReasons()
+	return bits, r.ok(ret)
 }

@@ -26,6 +26,8 @@ type reading struct {
 	out sample.Device
 	// ret is the code that ended the reading early, if one did.
 	ret binding.Return
+	// renamed: the handle names another device than it did.
+	renamed bool
 }
 
 // settings are the parts of Options that a reading needs.
@@ -60,9 +62,13 @@ func (h *history) fresh(lib *library) {
 		return
 	}
 	// MIG instances do not outlive the driver: after a reload those that are
-	// there are new ones, even under the same UUID.
-	reloaded := h.lib != nil
-	*h = history{lib: lib, gpm: map[uint32]*gpmPair{}, layout: layout{restored: reloaded}}
+	// there are new ones, even under the same UUID. They do outlive a library
+	// that was only started again.
+	l := layout{restored: h.lib != nil}
+	if h.lib != nil && h.lib.reloads == lib.reloads {
+		l.instances = h.layout.instances
+	}
+	*h = history{lib: lib, gpm: map[uint32]*gpmPair{}, layout: l}
 }
 
 // run reads the device. What cannot be done without comes first; after that,

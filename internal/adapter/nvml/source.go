@@ -77,6 +77,7 @@ type Source struct {
 	devices map[gpu.UUID]*device
 	count   int // devices in the last list
 	stable  int // how many lists had that count, in a row
+	renamed bool
 	library librarian
 
 	// instances and restart are published by Sample for other goroutines.
@@ -105,8 +106,9 @@ func Open(opts Options) *Source {
 // is true with an Error where devices were read although the library as a
 // whole did not answer. The only errors are ErrClosed and ctx's.
 //
-// It takes at most about two deadlines, and less than one when a call that is
-// stuck is known to be. Only one Sample runs at a time.
+// It takes at most two deadlines, and one more where the library has to be
+// loaded; a call that is known to be stuck is not waited for again. Only one
+// Sample runs at a time.
 func (s *Source) Sample(ctx context.Context) (sample.Library, []sample.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,6 +117,7 @@ func (s *Source) Sample(ctx context.Context) (sample.Library, []sample.Device, e
 	}
 	now := s.opts.Clock()
 	lib, walk := s.library.refresh(ctx, now, s.known(now))
+	s.renamed = false
 	if walk != nil {
 		s.apply(*walk, lib, now)
 		s.announce()

@@ -41,7 +41,6 @@ func TestAncientDriver(t *testing.T) {
 			}
 		}
 	}
-	// Init and the like keep one name.
 	n := newNode(t)
 	n.opts.LibraryPath = mocknvml.BuildWithout(t, missing...)
 	g := n.state.GPU("h100", "accounting=1")
@@ -59,13 +58,12 @@ func TestAncientDriver(t *testing.T) {
 	}
 }
 
-// Each function missing alone: whatever is looked up is not called.
+// A driver of some years ago lacks only some of them, so that more is tried.
 func TestOlderDriver(t *testing.T) {
 	if !inChild(t) {
 		return
 	}
 	n := newNode(t)
-	// A driver of 2020: no v2 or v3 of anything, no GPM, no MPS list.
 	n.opts.LibraryPath = mocknvml.BuildWithout(t,
 		"nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",
 		"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v2",
