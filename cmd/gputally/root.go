@@ -59,7 +59,7 @@ everything else to standard error.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return inputError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
-	root.AddCommand(newReplay(), newVersion())
+	root.AddCommand(newReplay(), newTop(), newVersion())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	for _, c := range append(root.Commands(), root) {
 		c.Args = asInput(c.Args)
