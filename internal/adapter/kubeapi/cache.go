@@ -82,6 +82,7 @@ func Start(opts Options) (*Cache, error) {
 	c.owners = newOwners(c)
 	c.store = newStore(opts, c.owners)
 	c.claims = newClaims(c)
+	c.pods.onSynced, c.slices.onSynced = c.store.signal, c.store.signal
 	ctx, cancel := context.WithCancel(quiet(context.Background()))
 	c.cancel = cancel
 	for _, loop := range []func(context.Context){c.watchPods, c.watchNode, c.watchSlices, c.followUp} {
@@ -105,7 +106,7 @@ func (c *Cache) Close() {
 // The value is shared with other callers: do not change what it points to.
 func (c *Cache) Objects() sample.Objects {
 	o := c.store.objects(time.Now())
-	o.Known = c.pods.synced() && c.node.synced() && c.slices.synced()
+	o.Known = c.pods.full() && c.node.synced() && c.claims.source.synced()
 	return o
 }
 
@@ -145,8 +146,12 @@ func (c *Cache) followUp(ctx context.Context) {
 		case <-tick.C:
 		case <-c.store.changed:
 		}
+		complete := c.pods.synced() && c.slices.synced()
 		pods := c.store.live()
 		c.claims.update(ctx, pods)
+		if complete {
+			c.claims.source.fill()
+		}
 		if c.owners.update(ctx, pods) {
 			c.store.invalidate()
 		}

@@ -15,6 +15,7 @@ import (
 // source is the health of one thing that is read from the API server.
 type source struct {
 	operation string
+	onSynced  func() // called when synced may have become true, if set
 
 	mu     sync.Mutex
 	filled bool      // heard once
@@ -34,24 +35,39 @@ func (s *source) heard(err error) {
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err != nil && s.err == nil {
 		s.since = time.Now()
 	}
 	s.err = err
+	s.mu.Unlock()
+	if s.onSynced != nil && apierrors.IsForbidden(err) {
+		s.onSynced()
+	}
 }
 
 // fill notes that the store holds a whole answer.
 func (s *source) fill() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.filled = true
+	s.mu.Unlock()
+	if s.onSynced != nil {
+		s.onSynced()
+	}
 }
 
-func (s *source) synced() bool {
+// full reports whether a whole answer was had once.
+func (s *source) full() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.filled
+}
+
+// synced reports whether a whole answer was had once, or is refused: a missing
+// permission for one kind must not make all others unknown.
+func (s *source) synced() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.filled || apierrors.IsForbidden(s.err)
 }
 
 // failing is for how long the source has failed and why, "" if it does not.

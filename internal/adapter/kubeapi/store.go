@@ -144,6 +144,11 @@ func (s *store) change(f func()) {
 	f()
 	s.stale = true
 	s.mu.Unlock()
+	s.signal()
+}
+
+// signal wakes the follow-up loop.
+func (s *store) signal() {
 	select {
 	case s.changed <- struct{}{}:
 	default:

@@ -36,30 +36,58 @@ type podFinder struct {
 
 // find lists the pods' cgroups, sorted by path.
 func (f *podFinder) find(root string, now time.Time) ([]podCgroup, error) {
+	searched := false
 	if f.root != root || f.searched.IsZero() || now.Sub(f.searched) >= searchEvery {
-		parents, err := searchParents(root)
-		if err != nil {
+		if err := f.search(root, now); err != nil {
 			return nil, err
 		}
-		f.root, f.parents, f.searched = root, parents, now
+		searched = true
 	}
-	var found []podCgroup
+	found, complete, err := f.list()
+	if err != nil || complete || searched {
+		return found, err
+	}
+	// A QoS level that had no pods before: where are its pods?
+	if err := f.search(root, now); err != nil {
+		return nil, err
+	}
+	found, _, err = f.list()
+	return found, err
+}
+
+func (f *podFinder) search(root string, now time.Time) error {
+	parents, err := searchParents(root)
+	if err != nil {
+		return err
+	}
+	f.root, f.parents, f.searched = root, parents, now
+	return nil
+}
+
+// list looks into the known parents. complete is false where one of them has a
+// directory that is neither a pod nor a known parent.
+func (f *podFinder) list() (found []podCgroup, complete bool, err error) {
 	seen := map[string]bool{}
+	complete = true
 	for _, parent := range f.parents {
-		names, err := subdirectories(root + parent)
+		names, err := subdirectories(f.root + parent)
 		if err != nil && !vanished(err) {
-			return nil, err
+			return nil, false, err
 		}
 		for _, name := range names {
 			rel := parent + "/" + name
+			uid, ok := podOf(rel)
+			if !ok && !slices.Contains(f.parents, rel) {
+				complete = false
+			}
 			// The same pod again, deeper, is a cgroup made by the first.
-			if uid, ok := podOf(rel); ok && !seen[uid] {
+			if ok && !seen[uid] {
 				seen[uid] = true
 				found = append(found, podCgroup{uid: uid, rel: rel})
 			}
 		}
 	}
-	return found, nil
+	return found, complete, nil
 }
 
 // podOf is the pod that a directory is the cgroup of, not one below it.

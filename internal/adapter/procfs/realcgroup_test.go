@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gputally/gputally/internal/core/sample"
+)
+
+// The kernel's own cgroups (v1 or v2): a pod and a container are made of them,
+// with one process that sees a real device node in its /dev. It needs root.
+func TestRealCgroups(t *testing.T) {
+	layout, err := findLayout("/sys/fs/cgroup")
+	if err != nil {
+		t.Skip(err)
+	}
+	// A UID of our own: other pods may live on this machine.
+	uid := fmt.Sprintf("73dc8baf-43a0-413e-aac2-%012x", os.Getpid())
+	pod := fmt.Sprintf("/kubepods-gputally-%d/pod%s", os.Getpid(), uid)
+	roots := []string{layout.cpu}
+	if !layout.unified {
+		roots = append(roots, layout.memory, layout.devices)
+	}
+	root := t.TempDir()
+	if err := os.Mkdir(root+"/dev", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mknod(root+"/dev/nvidia5", unix.S_IFCHR|0o666, int(unix.Mkdev(uint32(New(Options{}).major()), 5))); err != nil {
+		t.Skipf("cannot make device nodes here: %v", err)
+	}
+	child := exec.Command("/proc/self/exe", "-test.run=^TestHelperSleeps$")
+	child.Env = []string{"GPUTALLY_SLEEP_IN=" + root}
+	input, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var dirs []string
+	t.Cleanup(func() {
+		_ = input.Close()
+		_ = child.Wait()
+		for _, d := range slices.Backward(dirs) {
+			_ = os.Remove(d)
+		}
+	})
+	if _, err := output.Read(make([]byte, 1)); err != nil { // it is in its root
+		t.Skipf("cannot change the root of a process here: %v", err)
+	}
+	for _, r := range roots {
+		for _, d := range []string{filepath.Dir(pod), pod, pod + "/" + ctrA} {
+			if err := os.Mkdir(r+d, 0o755); err != nil {
+				t.Skipf("cannot make cgroups here: %v", err)
+			}
+			dirs = append(dirs, r+d)
+		}
+		if err := os.WriteFile(r+pod+"/"+ctrA+"/cgroup.procs", []byte(strconv.Itoa(child.Process.Pid)), 0); err != nil {
+			t.Skipf("cannot move a process here: %v", err)
+		}
+	}
+	r := New(Options{})
+	if p := r.Processes([]int{child.Process.Pid})[child.Process.Pid]; p.Cgroup == "" || p.Gone {
+		t.Errorf("process: %+v", p)
+	}
+	if layout.unified && !exists(layout.memory+pod+"/memory.current") {
+		t.Skip("the memory controller is not given to new cgroups here")
+	}
+	usage, err := r.PodUsage()
+	i := slices.IndexFunc(usage, func(u sample.PodUsage) bool { return u.PodUID == uid })
+	if i < 0 {
+		t.Fatalf("the pod is not among %+v (%v)", usage, err)
+	}
+	if usage[i].CPUNanos > 1e12 || usage[i].MemoryBytes > 1<<40 {
+		t.Errorf("got %+v", usage[i])
+	}
+	reach, err := r.Reach()
+	j := slices.IndexFunc(reach, func(x sample.Reach) bool { return x.PodUID == uid })
+	if j < 0 {
+		t.Fatalf("the container is not among %+v (%v)", reach, err)
+	}
+	if x := reach[j]; x.ContainerID != ctrA || !slices.Equal(x.Minors, []int{5}) || x.Evidence == "" {
+		t.Errorf("got %+v", x)
+	}
+	if layout.unified {
+		return
+	}
+	if err := os.WriteFile(layout.devices+pod+"/"+ctrA+"/devices.deny", []byte("a"), 0); err != nil {
+		t.Fatal(err)
+	}
+	reach, _ = New(Options{}).Reach()
+	if slices.ContainsFunc(reach, func(x sample.Reach) bool { return x.PodUID == uid }) {
+		t.Error("a container that may open nothing reaches a GPU")
+	}
+}
+
+// TestHelperSleeps is no test: run by TestRealCgroups, it changes its root and
+// waits until its input ends.
+func TestHelperSleeps(t *testing.T) {
+	root := os.Getenv("GPUTALLY_SLEEP_IN")
+	if root == "" {
+		t.Skip("runs as a child of TestRealCgroups")
+	}
+	if err := unix.Chroot(root); err != nil {
+		os.Exit(1)
+	}
+	fmt.Print(".")
+	_, err := os.Stdin.Read(make([]byte, 1))
+	if errors.Is(err, os.ErrClosed) {
+		t.Error(err)
+	}
+	os.Exit(0)
+}
