@@ -92,12 +92,15 @@ func partitionTimes(p *PartitionRecord) error {
 		return fmt.Errorf("measured %d + unmeasured %d + unavailable %d ms is not its duration %d ms",
 			p.MeasuredMS, p.UnmeasuredMS, p.UnavailableMS, p.DurationMS)
 	}
-	for name, ms := range map[string]int64{
-		"measured_ms": p.MeasuredMS, "unmeasured_ms": p.UnmeasuredMS, "unavailable_ms": p.UnavailableMS,
-		"no_memory_ms": p.NoMemoryMS, "grants_unknown_ms": p.GrantsUnknownMS,
+	for _, f := range []struct {
+		name string
+		ms   int64
+	}{
+		{"measured_ms", p.MeasuredMS}, {"unmeasured_ms", p.UnmeasuredMS}, {"unavailable_ms", p.UnavailableMS},
+		{"no_memory_ms", p.NoMemoryMS}, {"grants_unknown_ms", p.GrantsUnknownMS},
 	} {
-		if ms < 0 || ms > p.DurationMS {
-			return fmt.Errorf("%s %d is not within its duration %d ms", name, ms, p.DurationMS)
+		if f.ms < 0 || f.ms > p.DurationMS {
+			return fmt.Errorf("%s %d is not within its duration %d ms", f.name, f.ms, p.DurationMS)
 		}
 	}
 	if p.NoMemoryMS != 0 && p.NoMemoryMS != p.MeasuredMS {

@@ -93,3 +93,18 @@ func (s grantSet) update(newer grantSet) grantSet {
 	}
 	return newer
 }
+
+// alike reports whether two lists say the same in the same order. They then
+// need not be sorted and compared as sets: the usual case, sample after sample.
+func alike(a, b []attribution.Grant) bool {
+	return slices.EqualFunc(a, b, func(x, y attribution.Grant) bool {
+		return x.Holder == y.Holder && x.Source == y.Source && x.Resource == y.Resource && x.Claim == y.Claim &&
+			x.Mode == y.Mode && x.Replicas == y.Replicas && x.Reserved == y.Reserved && x.Admin == y.Admin &&
+			sameSize(x.ReservedBytes, y.ReservedBytes) && sameSize(x.LimitBytes, y.LimitBytes) &&
+			slices.Equal(x.Containers, y.Containers) && slices.Equal(x.DeviceIDs, y.DeviceIDs)
+	})
+}
+
+func sameSize(a, b *uint64) bool {
+	return (a == nil) == (b == nil) && deref(a) == deref(b)
+}

@@ -44,6 +44,8 @@ type history struct {
 	parts  map[gpu.PartitionID]attribution.Partition
 	energy map[gpu.PartitionID]uint64
 	pods   map[int]attribution.PodResult
+	// suspends: now and then the node sleeps for days.
+	suspends bool
 }
 
 func newHistory(d draw) *history {
@@ -88,7 +90,7 @@ func (h *history) tick() {
 	case 3:
 		interval = 60000 - (h.mono+h.offset)%60000 // exactly on a boundary
 	}
-	if h.d.one(4000) {
+	if h.suspends && h.d.one(30) {
 		interval += 86_400_000 * int64(1+h.d(3))
 	}
 	h.mono += interval

@@ -49,7 +49,7 @@ func (c Config) withDefaults() Config {
 // Integrator turns attributed samples into closed windows. A value holds from
 // its sample until the next one. It reads no clock: time comes with the
 // samples, MonoMS to measure and At to label. It is not safe for concurrent
-// use, and keeps no reference to a Result after Add returns, except to events.
+// use. A Result must not be changed after it was added: parts of it are kept.
 type Integrator struct {
 	cfg Config
 	// limit is the largest size in bytes whose sum over a window fits 64 bits:

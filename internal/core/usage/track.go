@@ -14,6 +14,7 @@ import (
 type track struct {
 	id     gpu.PartitionID
 	held   reading
+	grants []attribution.Grant // as last listed
 	energy counter
 	piece  *piece // nil once the partition is gone
 	done   []*piece
@@ -42,7 +43,7 @@ func (t *track) accrue(dt, to int64, gap bool) {
 // must end.
 func (t *track) install(p *attribution.Partition, at int64, limit uint64) {
 	t.held.fill(p, limit)
-	s, g := shapeOf(p), grantsOf(p)
+	s, g := shapeOf(p), t.grantsOf(p)
 	if t.piece == nil || t.piece.mustEnd(s, g, &t.held) {
 		old := t.end(at)
 		t.piece = newPiece(at, s)
@@ -52,6 +53,15 @@ func (t *track) install(p *attribution.Partition, at int64, limit uint64) {
 		t.bind()
 	}
 	t.piece.describe(p, g, &t.held)
+}
+
+// grantsOf is the grants of a reading, those of the piece where they are the same.
+func (t *track) grantsOf(p *attribution.Partition) grantSet {
+	if t.piece != nil && alike(t.grants, p.Grants) {
+		return t.piece.grants
+	}
+	t.grants = p.Grants
+	return grantsOf(p)
 }
 
 // end closes the open piece at a time. A piece of no length is returned

@@ -32,14 +32,11 @@ func (s sums) String() string {
 }
 
 // truth integrates a history the slow way: sample by sample, without windows,
-// pieces or sixty-four bits. skip is time that no record may name.
-func truth(rs []attribution.Result, skip func(ms int64) bool) sums {
+// pieces or sixty-four bits.
+func truth(rs []attribution.Result) sums {
 	s := sums{}
 	for i := 1; i < len(rs); i++ {
 		dt := rs[i].MonoMS - rs[i-1].MonoMS
-		if skip(dt) {
-			continue
-		}
 		s.add("time", uint64(dt), 1)
 		for _, p := range rs[i-1].Partitions {
 			s.partition(p, uint64(dt), dt > 15000)
