@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gputally/gputally/internal/core/sample"
+)
+
+// gatherer puts one sample together. It is used by the loop's goroutine only.
+type gatherer struct {
+	cfg     Config
+	start   time.Time
+	wall    func() time.Time
+	objects Objects
+
+	gpus   *probe[gpuAnswer]
+	procs  *probe[map[int]sample.Process]
+	pods   *probe[[]sample.PodUsage]
+	reach  *probe[[]sample.Reach]
+	grants *probe[sample.Grants]
+
+	pids  []int // asked of procs; set before each take
+	known []sample.Device
+	lib   sample.Library
+}
+
+type gpuAnswer struct {
+	lib     sample.Library
+	devices []sample.Device
+}
+
+func newGatherer(cfg Config, s Sources) *gatherer {
+	g := &gatherer{cfg: cfg, start: time.Now(), wall: cfg.Wall, objects: s.Objects}
+	half, quarter := cfg.Interval/2, cfg.Interval/4
+	g.gpus = newProbe(half, func(ctx context.Context) (gpuAnswer, error) {
+		lib, devices, err := s.GPUs.Sample(ctx)
+		return gpuAnswer{lib, devices}, err
+	})
+	g.pods = newProbe(half, func(context.Context) ([]sample.PodUsage, error) { return s.Host.PodUsage() })
+	g.reach = newProbe(half, func(context.Context) ([]sample.Reach, error) { return s.Host.Reach() })
+	g.procs = newProbe[map[int]sample.Process](quarter, nil)
+	g.procs.read = func(context.Context) (map[int]sample.Process, error) { return s.Host.Processes(g.pids), nil }
+	if s.Grants != nil {
+		g.grants = newProbe(half, s.Grants.Read)
+	}
+	return g
+}
+
+// take reads every source once and returns what came. NVML comes first, since
+// it names the processes that /proc is asked about; the others are read
+// beside it.
+func (g *gatherer) take(ctx context.Context) sample.Sample {
+	s := sample.Sample{
+		Node: g.cfg.Node, At: g.wall().UTC(), MonoMS: time.Since(g.start).Milliseconds(),
+		Standalone: g.cfg.Standalone, Sources: map[string]sample.SourceStatus{},
+	}
+	var mu sync.Mutex // guards s.Sources
+	report := func(name string, st sample.SourceStatus) {
+		mu.Lock()
+		defer mu.Unlock()
+		s.Sources[name] = st
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { g.readGPUs(ctx, &s, report) })
+	if !g.cfg.Standalone {
+		wg.Go(func() { g.readPods(ctx, &s, report) })
+		wg.Go(func() { g.readReach(ctx, &s, report) })
+	}
+	if g.grants != nil {
+		wg.Go(func() { g.readGrants(ctx, &s, report) })
+	}
+	wg.Wait()
+	if g.objects != nil {
+		s.Objects = g.objects.Objects()
+		report(SourceObjects, g.objects.Status())
+	}
+	return s
+}
+
+type reporter func(name string, st sample.SourceStatus)
+
+func (g *gatherer) readGPUs(ctx context.Context, s *sample.Sample, report reporter) {
+	a, ok, st := g.gpus.take(ctx)
+	if !ok || (len(a.devices) == 0 && st.Error != "") {
+		s.NVML, s.Devices = g.hung(st.Error)
+	} else {
+		s.NVML, s.Devices = a.lib, a.devices
+		g.lib, g.known = a.lib, a.devices
+		if !a.lib.OK && st.OK {
+			st.OK, st.Error = false, a.lib.Error
+		}
+	}
+	report(SourceNVML, st)
+	s.Processes = g.readProcesses(ctx, s.Devices, report)
+}
+
+// hung is what can be said while NVML as a whole does not answer: the devices
+// that were there are there, and unmeasured.
+func (g *gatherer) hung(why string) (sample.Library, []sample.Device) {
+	lib := g.lib
+	lib.OK, lib.Error = false, why
+	out := slices.Clone(g.known)
+	for i := range out {
+		d := &out[i]
+		d.State, d.Reason = "hung", "NVML: "+why
+		d.Memory, d.Processes, d.Events, d.Accounted = nil, nil, nil, nil
+		d.Signals, d.Power = sample.Signals{}, sample.Power{}
+		d.Instances = slices.Clone(d.Instances)
+		for j := range d.Instances {
+			d.Instances[j].Memory, d.Instances[j].Processes = nil, nil
+			d.Instances[j].Signals = sample.Signals{}
+		}
+	}
+	return lib, out
+}
+
+// readProcesses asks /proc about the processes that the devices name.
+func (g *gatherer) readProcesses(ctx context.Context, devices []sample.Device, report reporter) map[int]sample.Process {
+	if !g.procs.stuck() {
+		g.pids = pidsOf(devices)
+	}
+	procs, _, st := g.procs.take(ctx)
+	report(SourceProcesses, st)
+	return procs
+}
+
+// pidsOf lists the processes of all devices and instances, once each.
+func pidsOf(devices []sample.Device) []int {
+	var pids []int
+	add := func(held []sample.Held) {
+		for _, h := range held {
+			pids = append(pids, h.PID)
+		}
+	}
+	for _, d := range devices {
+		add(d.Processes)
+		for _, i := range d.Instances {
+			add(i.Processes)
+		}
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids)
+}
+
+func (g *gatherer) readPods(ctx context.Context, s *sample.Sample, report reporter) {
+	v, _, st := g.pods.take(ctx)
+	s.Usage = v
+	report(SourcePodUsage, st)
+}
+
+func (g *gatherer) readReach(ctx context.Context, s *sample.Sample, report reporter) {
+	v, _, st := g.reach.take(ctx)
+	s.Reach = v
+	report(SourceReach, st)
+}
+
+func (g *gatherer) readGrants(ctx context.Context, s *sample.Sample, report reporter) {
+	v, _, st := g.grants.take(ctx)
+	s.Grants = v
+	report(SourceGrants, st)
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gputally/gputally/internal/core/attribution"
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/sample"
+)
+
+// steadyAfter is how many good reads in a row make a source sound again. One
+// that comes and goes is so logged once, not with every sample.
+const steadyAfter = 3
+
+// notes logs what changes, and nothing that stays as it is.
+type notes struct {
+	log      *slog.Logger
+	sources  map[string]*sourceNote
+	states   map[string]gpu.State
+	findings map[string]bool
+	failing  map[string]bool // spool, instances, recorder
+	lateAt   time.Time
+}
+
+type sourceNote struct {
+	failing bool
+	good    int
+}
+
+func newNotes(log *slog.Logger) *notes {
+	return &notes{log: log, sources: map[string]*sourceNote{}, states: map[string]gpu.State{},
+		findings: map[string]bool{}, failing: map[string]bool{}}
+}
+
+func (n *notes) result(r attribution.Result) {
+	for _, name := range slices.Sorted(maps.Keys(r.Sources)) {
+		n.source(name, r.Sources[name])
+	}
+	n.partitions(r.Partitions)
+	n.found(r.Findings)
+}
+
+func (n *notes) source(name string, st sample.SourceStatus) {
+	s := n.sources[name]
+	if s == nil {
+		s = &sourceNote{}
+		n.sources[name] = s
+	}
+	switch {
+	case !st.OK:
+		s.good = 0
+		if !s.failing {
+			n.log.Warn("source fails", "source", name, "error", st.Error, "stale_ms", st.StaleMS)
+		}
+		s.failing = true
+	case s.failing:
+		if s.good++; s.good >= steadyAfter {
+			s.failing = false
+			n.log.Info("source is sound again", "source", name)
+		}
+	}
+}
+
+func (n *notes) partitions(all []attribution.Partition) {
+	now := make(map[string]gpu.State, len(all))
+	for _, p := range all {
+		key := p.ID.String()
+		now[key] = p.State
+		was, known := n.states[key]
+		switch {
+		case !known:
+			n.log.Info("partition appeared", "partition", key, "model", p.Model, "profile", p.Profile,
+				"state", p.State, "reason", p.Reason)
+		case was != p.State:
+			n.log.Warn("partition changed state", "partition", key, "was", was, "state", p.State, "reason", p.Reason)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.states)) {
+		if _, still := now[key]; !still {
+			n.log.Info("partition is gone", "partition", key)
+		}
+	}
+	n.states = now
+}
+
+func (n *notes) found(all []attribution.Finding) {
+	now := make(map[string]bool, len(all))
+	for _, f := range all {
+		key := string(f.Kind) + "|" + f.Partition + "|" + string(f.Device) + "|" + f.Resource + "|" +
+			f.Holder.PodKey() + "|" + f.Holder.Container + "|" + f.Holder.Unit
+		if !n.findings[key] && !now[key] {
+			n.log.Info("finding", "kind", f.Kind, "severity", f.Severity, "account", f.Holder.Account(),
+				"partition", f.Partition, "detail", f.Detail)
+		}
+		now[key] = true
+	}
+	n.findings = now
+}
+
+// lateQuiet is how long no further word is said of missed ticks.
+const lateQuiet = 10 * time.Minute
+
+func (n *notes) missed(ticks int64, interval time.Duration) {
+	if ticks <= 0 || (!n.lateAt.IsZero() && time.Since(n.lateAt) < lateQuiet) {
+		return
+	}
+	n.lateAt = time.Now()
+	n.log.Warn("a sample took longer than the interval", "missed_ticks", ticks, "interval", interval.String())
+}
+
+func (n *notes) spool(err error)     { n.outcome("write usage records", err) }
+func (n *notes) instances(err error) { n.outcome("keep MIG instances", err) }
+func (n *notes) recorder(err error)  { n.outcome("record capture", err) }
+
+func (n *notes) outcome(what string, err error) {
+	switch {
+	case err != nil && !n.failing[what]:
+		n.log.Error(what+" fails; retried with every sample", "error", err)
+	case err == nil && n.failing[what]:
+		n.log.Info(what + " works again")
+	}
+	n.failing[what] = err != nil
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/sample"
+	"github.com/gputally/gputally/internal/core/usage"
+)
+
+// GPUs reads the devices of the node (NVML). A library that cannot be used is
+// an answer (Library.OK false), not an error.
+type GPUs interface {
+	Sample(ctx context.Context) (sample.Library, []sample.Device, error)
+	// Instances tells since when each MIG instance was there, Unix ms.
+	Instances() map[gpu.UUID]int64
+	// RestartNeeded: only a new process can use the driver again.
+	RestartNeeded() bool
+}
+
+// Host reads /proc and the cgroups of the node.
+type Host interface {
+	Processes(pids []int) map[int]sample.Process
+	PodUsage() ([]sample.PodUsage, error)
+	Reach() ([]sample.Reach, error)
+}
+
+// Grants reads the kubelet's list of who was given which device. An error
+// beside readable grants concerns the rest of the answer.
+type Grants interface {
+	Read(ctx context.Context) (sample.Grants, error)
+}
+
+// Objects is the cache of this node's Kubernetes objects. It never waits; the
+// status says how old the cache is.
+type Objects interface {
+	Objects() sample.Objects
+	Status() sample.SourceStatus
+}
+
+// Spool keeps closed windows. Append owns the batch whatever it returns, and
+// gives it its sequence number.
+type Spool interface {
+	Append(usage.Batch) error
+	// Flush writes what an earlier Append could not.
+	Flush() error
+	// KeepInstances stores since when each MIG instance was there.
+	KeepInstances(map[gpu.UUID]int64) error
+}
+
+// Recorder is told every sample (capture). Nil where nothing is recorded.
+type Recorder interface {
+	Write(sample.Sample) error
+}
+
+// The names of the sources, as they stand in Sample.Sources.
+const (
+	SourceNVML      = "nvml"
+	SourceProcesses = "processes"
+	SourcePodUsage  = "pod_usage"
+	SourceReach     = "reach"
+	SourceGrants    = "pod_resources"
+	SourceObjects   = "kubernetes"
+)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Record reads the sources for a while, as the agent does, and hands each
+// sample to the recorder: one sample at least, another with every interval
+// until the duration is over or ctx ends.
+func Record(ctx context.Context, cfg Config, sources Sources, to Recorder, duration time.Duration) error {
+	if cfg.Wall == nil {
+		cfg.Wall = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	g, n := newGatherer(cfg, sources), newNotes(cfg.Log)
+	ticker := time.NewTicker(cfg.Interval)
+	defer ticker.Stop()
+	for {
+		s := g.take(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		for name, st := range s.Sources {
+			n.source(name, st)
+		}
+		if err := to.Write(s); err != nil {
+			return fmt.Errorf("record sample: %w", err)
+		}
+		if time.Since(g.start)+cfg.Interval > duration {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
