@@ -78,7 +78,7 @@ func (r *reading) since(i instance) (ms int64, total uint64) {
 // continuesAs reports whether j, read later, is the same instance as i: the
 // same id, place and profile, and not with none of the compute instances left.
 func (i instance) continuesAs(j instance) bool {
-	if i.id != j.id || i.placement != j.placement || i.profileID != j.profileID {
+	if i.dead || i.id != j.id || i.placement != j.placement || i.profileID != j.profileID {
 		return false
 	}
 	if len(i.devices) == 0 || len(j.devices) == 0 {

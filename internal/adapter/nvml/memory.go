@@ -32,7 +32,7 @@ func (r *reading) memoryInfo(h binding.Device, lenient bool) (m *sample.Memory, 
 	}
 	if !r.begin(symMemory) {
 		if !absent(v2) && !lenient {
-			r.fail(v2)
+			r.must(v2)
 		}
 		return nil, false
 	}
@@ -44,7 +44,7 @@ func (r *reading) memoryInfo(h binding.Device, lenient bool) (m *sample.Memory, 
 		return nil, absent(v2)
 	}
 	if !lenient {
-		r.fail(v1)
+		r.must(v1)
 	}
 	return nil, false
 }

@@ -50,6 +50,7 @@ type instance struct {
 	slices    uint32 // compute slices
 	sinceMS   int64
 	total     uint64 // memory at the last reading, 0 before
+	dead      bool   // it was found to be another than it was
 	devices   []migDevice
 }
 
@@ -61,25 +62,37 @@ func (r *reading) migMode() bool {
 	return r.must(ret) && current == binding.DEVICE_MIG_ENABLE
 }
 
-// inspectMIG reads a device in MIG mode. An instance that was destroyed and
-// made anew may carry the same UUID: a change of its size gives it away, and
-// then the layout is read once more.
+// inspectMIG reads a device in MIG mode. Where an instance is destroyed while
+// it is read, or turns out to be another one, the layout is read once more.
 func (r *reading) inspectMIG() {
 	r.out.Memory, _ = r.memoryInfo(r.handle, true)
-	for range 2 {
-		if r.refreshLayout(); r.failed() {
+	for try := range migTries {
+		r.vanished = false
+		r.refreshLayout(try+1 == migTries)
+		if r.failed() || r.quit.Load() {
 			return
 		}
-		if r.instances() || r.failed() {
-			break
+		if !r.vanished && r.instances() {
+			r.outside()
+			return
 		}
 	}
-	r.outside()
+	if !r.failed() {
+		r.out.State, r.out.Reason = gpu.StateUnreadable, reasonTooFast
+	}
 }
 
+const reasonTooFast = "MIG instances come and go faster than they can be read"
+
+// migTries is how often one reading begins anew because an instance went away
+// under it.
+const migTries = 4
+
 // refreshLayout lists the MIG devices and, when they have changed, reads again
-// what lies behind them.
-func (r *reading) refreshLayout() {
+// what lies behind them. When an instance is gone before all of it was read,
+// nothing is taken over, except at the last try: there are drivers that never
+// tell some of it.
+func (r *reading) refreshLayout(last bool) {
 	l := &r.past.layout
 	if l.profiles == nil {
 		r.readProfiles()
@@ -94,7 +107,14 @@ func (r *reading) refreshLayout() {
 		if r.failed() || r.quit.Load() {
 			return
 		}
+		if r.vanished && !last {
+			return
+		}
 		r.changeLayout(devices, fresh)
+		if r.vanished {
+			l.age = relist // ask again in the next reading
+		}
+		r.vanished = false
 	}
 }
 
@@ -174,12 +194,14 @@ func (r *reading) instanceFacts(devices []migDevice) instance {
 		if !r.begin(symAttributes) {
 			break
 		}
-		if a, ret := devices[n].handle.GetAttributes(); r.ok(ret) {
+		a, ret := devices[n].handle.GetAttributes()
+		if r.gone(ret); r.ok(ret) {
 			i.slices, devices[n].slices = a.GpuInstanceSliceCount, a.ComputeInstanceSliceCount
 		}
 	}
 	if r.begin(symGpuInstanceByID) {
-		if h, ret := r.handle.GetGpuInstanceById(int(i.id)); r.ok(ret) {
+		h, ret := r.handle.GetGpuInstanceById(int(i.id))
+		if r.gone(ret); r.ok(ret) {
 			r.gpuInstanceInfo(h, &i)
 		}
 	}
@@ -192,7 +214,7 @@ func (r *reading) gpuInstanceInfo(h binding.GpuInstance, i *instance) bool {
 		return false
 	}
 	info, ret := h.GetInfo()
-	if !r.ok(ret) {
+	if r.gone(ret); !r.ok(ret) {
 		return false
 	}
 	i.id, i.profileID = info.Id, info.ProfileId
@@ -209,21 +231,34 @@ func (r *reading) instances() bool {
 	for n := range l.instances {
 		i := &l.instances[n]
 		out := i.sample()
-		if len(i.devices) > 0 {
-			h := r.holdings(i.devices[0].handle, handles(i.devices))
-			out.Memory, out.Processes = h.memory, h.processes()
-		}
-		if r.failed() || r.quit.Load() {
-			return true
-		}
-		if m := out.Memory; m != nil {
-			if i.total != 0 && i.total != m.Total {
-				l.known, l.devices, l.instances = false, nil, slices.Delete(l.instances, n, n+1)
-				return false
-			}
-			i.total = m.Total
+		if !r.instance(i, &out) {
+			return false
 		}
 		r.out.Instances = append(r.out.Instances, out)
+	}
+	return true
+}
+
+// instance reads memory and holders of one instance. One that was destroyed
+// and made anew may carry the same ids and UUID: its size gives it away.
+func (r *reading) instance(i *instance, out *sample.Instance) bool {
+	if len(i.devices) == 0 {
+		return true
+	}
+	r.inInstance, r.vanished = true, false
+	h := r.holdings(i.devices[0].handle, handles(i.devices))
+	r.inInstance = false
+	out.Memory, out.Processes = h.memory, h.processes()
+	if r.failed() || r.quit.Load() {
+		return false
+	}
+	other := h.memory != nil && i.total != 0 && i.total != h.memory.Total
+	if r.vanished || other {
+		i.dead, r.past.layout.devices = other, nil
+		return false
+	}
+	if h.memory != nil {
+		i.total = h.memory.Total
 	}
 	return true
 }

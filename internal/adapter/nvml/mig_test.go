@@ -174,6 +174,66 @@ func TestMIGLayoutChanges(t *testing.T) {
 	equal(t, "to be kept", n.src.Instances(), map[gpu.UUID]int64{mig(7, 0): n.at.UnixMilli(), mig(3, 0): t1})
 }
 
+// An instance is destroyed after it was listed and before all of it was read.
+func TestInstanceVanishesWhileRead(t *testing.T) {
+	for call, code := range map[string]string{
+		"nvmlDeviceGetComputeRunningProcesses_v3": "error:2", "nvmlDeviceGetMemoryInfo*": "error:6",
+		"nvmlDeviceGetGpuInstanceById": "error:2", "nvmlDeviceGetAttributes*": "error:2", "nvmlGpuInstanceGetInfo": "not_found",
+	} {
+		t.Run(call, func(t *testing.T) {
+			n := newNode(t)
+			cut(n)
+			n.state.Fault(nil, code, call, "times=3")
+			n.open()
+			for _, i := range n.one().Instances {
+				if i.Placement.Size == 0 || i.ComputeSlices == 0 || len(i.Compute) == 0 || i.Memory == nil || len(i.Processes) == 0 {
+					t.Errorf("instance %+v", i)
+				}
+			}
+		})
+	}
+}
+
+func TestInstancesVanishAllTheTime(t *testing.T) {
+	n := newNode(t)
+	cut(n)
+	n.state.Fault(nil, "error:2", "nvmlDeviceGetComputeRunningProcesses_v3")
+	n.open()
+	_, devices := n.sample()
+	if d := devices[0]; d.State != gpu.StateUnreadable || d.Reason != reasonTooFast {
+		t.Errorf("device is %s: %s", d.State, d.Reason)
+	}
+}
+
+// What a driver never tells of an instance does not make the device unreadable.
+func TestPlacementNeverTold(t *testing.T) {
+	n := newNode(t)
+	cut(n)
+	n.state.Fault(nil, "error:2", "nvmlDeviceGetGpuInstanceById")
+	n.state.Fault(nil, "no_permission", "nvmlDeviceGetGpuInstances")
+	n.open()
+	d := n.one()
+	if len(d.Instances) != 2 || d.Instances[0].Placement.Size != 0 || d.Instances[0].Profile != "3g.20gb" {
+		t.Errorf("instances %+v", d.Instances)
+	}
+}
+
+func TestMIGOff(t *testing.T) {
+	n := newNode(t)
+	g := n.state.GPU("h100", "mig=1")
+	i := n.state.MIG(g, "1g.10gb", 7, 0)
+	n.open()
+	n.one()
+	i.Remove()
+	g.Set("mig", 0)
+	n.rewrite()
+	d := n.one()
+	equal(t, "events", events(d), []string{"mig_layout"})
+	if d.MIG || len(d.Instances) != 0 || len(n.src.Instances()) != 0 {
+		t.Errorf("device %+v, to be kept %v", d, n.src.Instances())
+	}
+}
+
 // A compute instance more or less does not make another instance.
 func TestComputeInstancesComeAndGo(t *testing.T) {
 	n := newNode(t)
@@ -206,6 +266,7 @@ func TestInstanceRemadeBetweenReadings(t *testing.T) {
 	if sinces(d)[7] == before[7] {
 		t.Error("it is taken for the old one")
 	}
+	equal(t, "events", events(d), []string{"mig_layout"})
 }
 
 // What an earlier process knew is taken over, once.

@@ -55,8 +55,12 @@ func newNode(t testing.TB) *node {
 func (n *node) open() {
 	n.Helper()
 	n.rewrite()
-	n.src = Open(n.opts)
-	n.Cleanup(n.src.Close)
+	src := Open(n.opts)
+	n.src = src
+	n.Cleanup(func() {
+		src.opts.Deadline = time.Hour // the next test may begin when the library is closed
+		src.Close()
+	})
 }
 
 // rewrite writes the state again after it was changed.

@@ -125,6 +125,7 @@ func (r *reading) contained(call func()) (ok bool) {
 func (r *reading) profileName(i instance) string {
 	if r.begin(symName) {
 		name, ret := i.devices[0].handle.GetName()
+		r.gone(ret)
 		if _, after, found := strings.Cut(name, " MIG "); r.ok(ret) && found {
 			if p, err := gpu.ParseProfile(after); err == nil {
 				p.Compute = p.Slices

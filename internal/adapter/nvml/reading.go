@@ -28,6 +28,8 @@ type reading struct {
 	ret binding.Return
 	// renamed: the handle names another device than it did.
 	renamed bool
+	// inInstance: a MIG instance is being read; vanished: it is not there.
+	inInstance, vanished bool
 }
 
 // settings are the parts of Options that a reading needs.
@@ -122,12 +124,23 @@ func (r *reading) ok(ret binding.Return) bool {
 }
 
 // must is ok for a reading that cannot be done without, unless the device
-// simply does not have it.
+// simply does not have it. A MIG instance may be destroyed while it is read:
+// then its handle is no longer known, which is no fault of the device.
 func (r *reading) must(ret binding.Return) bool {
-	if ret != binding.SUCCESS && !absent(ret) {
+	switch {
+	case ret == binding.SUCCESS, absent(ret):
+	case r.inInstance && r.gone(ret):
+	default:
 		r.fail(ret)
 	}
 	return ret == binding.SUCCESS
+}
+
+// gone notes whether an answer says that there is no such instance.
+func (r *reading) gone(ret binding.Return) bool {
+	gone := ret == binding.ERROR_INVALID_ARGUMENT || ret == binding.ERROR_NOT_FOUND
+	r.vanished = r.vanished || gone
+	return gone
 }
 
 // fail ends the reading because of the call that was begun last.

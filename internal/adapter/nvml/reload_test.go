@@ -167,3 +167,31 @@ func TestNotALibrary(t *testing.T) {
 		t.Errorf("library %+v", lib)
 	}
 }
+
+// While a call is stuck in the library it cannot be closed: only a new process
+// can go on.
+func TestReloadWithAStuckCall(t *testing.T) {
+	n := newNode(t)
+	n.opts.Deadline = short
+	n.state.GPU("t4")
+	n.state.GPU("t4")
+	n.open()
+	n.settled()
+	hang := n.state.Add("fault", "gpu=0", "kind=hang", "call=nvmlDeviceGetPowerUsage")
+	n.rewrite()
+	n.until(gpu.StateHung, gpu.StateOK)
+	mismatch := n.state.Fault(nil, "lib_mismatch", "nvmlDeviceGetCount_v2")
+	n.rewrite()
+	n.until(gpu.StateHung, gpu.StateUnreadable)
+	lib, _ := n.sample()
+	if lib.OK || !n.src.RestartNeeded() {
+		t.Errorf("library %+v, restart %v", lib, n.src.RestartNeeded())
+	}
+	mismatch.Remove()
+	hang.Remove()
+	n.rewrite()
+	n.settled()
+	if n.src.RestartNeeded() {
+		t.Error("a restart is asked for although it works again")
+	}
+}
