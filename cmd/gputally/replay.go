@@ -156,6 +156,9 @@ func replayNodes(f *capture.File, nodes []string, at time.Duration, check bool) 
 		if err != nil {
 			return nil, nil, err
 		}
+		if check {
+			checker.Closed(node, rep.Batches)
+		}
 		out = append(out, rep)
 	}
 	return out, checker, nil

@@ -58,6 +58,7 @@ func play(t *testing.T, file string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		checker.Closed(node.Name, rep.Batches)
 		if err := replay.WriteTable(&table, rep); err != nil {
 			t.Fatal(err)
 		}

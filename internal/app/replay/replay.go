@@ -66,7 +66,9 @@ func Run(src Source, node string, o Options) (Report, error) {
 			o.Watch(offset, s, last)
 		}
 		rep.Samples++
-		rep.Batches = append(rep.Batches, in.Add(last)...)
+		if offset >= 0 { // before the window a node is known, not counted
+			rep.Batches = append(rep.Batches, in.Add(last)...)
+		}
 	}
 	if rep.Samples > 0 {
 		rep.Batches = append(rep.Batches, in.Close(last.MonoMS, last.At)...)

@@ -86,6 +86,16 @@ func TestRunShowsEverySample(t *testing.T) {
 	}
 }
 
+func TestTimeBeforeTheWindowIsNotCounted(t *testing.T) {
+	rep, err := Run(history()[:12], "n", Options{Interval: 5 * time.Second, MonoMS: 7000 + 35000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total := sumUp(rep.Batches)[gpu.Whole("GPU-1")]; total.measuredMS != 20000 || rep.Samples != 12 {
+		t.Errorf("counted %d ms of %d samples, want 20000 of 12", total.measuredMS, rep.Samples)
+	}
+}
+
 func table(t *testing.T, rep Report) string {
 	t.Helper()
 	var b strings.Builder

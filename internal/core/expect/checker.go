@@ -13,7 +13,8 @@ import (
 )
 
 // Checker compares a run with what is expected of it. Show it every sample
-// and its result, node by node and in the order of time, then ask Failures.
+// and its result, node by node and in the order of time, and the windows that
+// closed; then ask Failures.
 type Checker struct {
 	want  *Expect
 	start time.Time

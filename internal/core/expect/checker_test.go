@@ -13,6 +13,7 @@ import (
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/sample"
+	"github.com/gputally/gputally/internal/core/usage"
 	"github.com/gputally/gputally/internal/core/workload"
 )
 
@@ -146,6 +147,24 @@ func TestExpectIsWrittenAsItIsRead(t *testing.T) {
 	for _, bad := range []string{`{"nulls":["a/p"]}`, `{"nulls":["a/p memory at noon"]}`, `{"splits":[{"at":"x"}]}`} {
 		if err := json.Unmarshal([]byte(bad), &e); err == nil {
 			t.Errorf("%s is read without an error", bad)
+		}
+	}
+}
+
+func TestAStepOfTheClockIsAFinding(t *testing.T) {
+	step := []usage.Batch{{Findings: []usage.FindingRecord{{Finding: attribution.Finding{Kind: attribution.ClockStep, Count: -3600000, Detail: "stepped"}}}}}
+	for _, tc := range []struct {
+		want     Expect
+		failures int
+	}{
+		{Expect{}, 1},
+		{Expect{Findings: []Finding{{Kind: "clock_step", Foreign: new(int64(-3600000)), Node: "n"}}}, 0},
+		{Expect{Findings: []Finding{{Kind: "clock_step", Node: "m"}}}, 2},
+	} {
+		c := NewChecker(&tc.want, time.Time{})
+		c.Closed("n", step)
+		if got := c.Failures(); len(got) != tc.failures {
+			t.Errorf("%v: %d failures, want %d: %v", tc.want.Findings, len(got), tc.failures, got)
 		}
 	}
 }

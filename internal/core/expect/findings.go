@@ -7,6 +7,7 @@ import (
 
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/usage"
 )
 
 // noteFindings keeps each finding once for every form that it took.
@@ -21,6 +22,18 @@ func (c *Checker) noteFindings(node string, r attribution.Result) {
 	for _, f := range r.Findings {
 		if !slices.ContainsFunc(c.findings, func(o found) bool { return o.node == node && sameFinding(o.Finding, f) }) {
 			c.findings = append(c.findings, found{f, node, names})
+		}
+	}
+}
+
+// Closed takes in the windows that closed on a node: some findings, such as a
+// step of the clock, only integration sees.
+func (c *Checker) Closed(node string, batches []usage.Batch) {
+	for _, b := range batches {
+		for _, f := range b.Findings {
+			if f.Kind == attribution.ClockStep {
+				c.findings = append(c.findings, found{f.Finding, node, nil})
+			}
 		}
 	}
 }
