@@ -149,11 +149,11 @@ func (c *Cache) followUp(ctx context.Context) {
 		complete := c.pods.synced() && c.slices.synced()
 		pods := c.store.live()
 		c.claims.update(ctx, pods)
-		if complete {
-			c.claims.source.fill()
-		}
 		if c.owners.update(ctx, pods) {
 			c.store.invalidate()
+		}
+		if complete {
+			c.claims.source.fill()
 		}
 	}
 }

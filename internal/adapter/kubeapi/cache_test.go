@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gputally/gputally/internal/core/sample"
 	"github.com/gputally/gputally/internal/core/workload"
@@ -115,10 +117,7 @@ func TestOutage(t *testing.T) {
 	if d := cmp.Diff(before, c.Objects()); d != "" {
 		t.Error(d)
 	}
-	s.mu.Lock()
-	delete(s.objects, "/api/v1/pods/a")
-	s.version++
-	s.mu.Unlock()
+	s.loseHistory(func() { delete(s.objects, "/api/v1/pods/a") })
 	s.pod("b", "u-b", nil, nil, nil)
 	s.up()
 	eventually(t, "b is seen", func() bool { return len(podNamed(c.Objects(), "b")) == 1 })
@@ -304,5 +303,20 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 func TestStartWithoutNode(t *testing.T) {
 	if _, err := Start(Options{}); err == nil || !strings.Contains(err.Error(), "no node name") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A refusal after an answer, as from a server that just started, changes
+// nothing of what is known.
+func TestOwnerStandsThroughRefusal(t *testing.T) {
+	o := newOwners(nil)
+	parent := ownerRef{Owner: workload.Owner{Kind: "Deployment", Name: "web", UID: "d-1"}, api: "apps/v1", namespace: "default"}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "replicasets"}, "web-abc", nil)
+	at := ownerRef{Owner: workload.Owner{Kind: "ReplicaSet", Name: "web-abc", UID: "rs-1"}, api: "apps/v1", namespace: "default"}
+	if got := o.judge(nil, forbidden, at, ownerEntry{parent: parent}); got.parent != parent || got.forbidden {
+		t.Errorf("got %+v", got)
+	}
+	if got := o.judge(nil, forbidden, at, ownerEntry{}); !got.forbidden {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -47,6 +47,10 @@ func connect(config *rest.Config) (clients, error) {
 	if config.UserAgent == "" {
 		config.UserAgent = "gputally-agent"
 	}
+	if config.QPS == 0 {
+		// Enough to read the owners of a full node at the start.
+		config.QPS, config.Burst = 20, 150
+	}
 	shared, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return clients{}, err

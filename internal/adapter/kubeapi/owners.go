@@ -29,9 +29,10 @@ var climbed = map[string]string{
 const maxClimb = 4
 
 const (
-	retryOwner  = 5 * time.Second  // after an outage
-	ownerKept   = 10 * time.Minute // an answer, before it is asked for again
-	ownerUnused = time.Hour        // an answer that no pod needs
+	retryOwner     = 5 * time.Second  // after an outage
+	retryForbidden = time.Minute      // after a refusal
+	ownerKept      = 10 * time.Minute // an answer, before it is asked for again
+	ownerUnused    = time.Hour        // an answer that no pod needs
 )
 
 // ownerRef is an owner and the API that it lives in.
@@ -156,10 +157,19 @@ func (o *owners) ask(ctx context.Context, at ownerRef, plural string) (e ownerEn
 func (o *owners) read(ctx context.Context, at ownerRef, plural string, last ownerEntry) ownerEntry {
 	path := "/apis/" + at.api + "/namespaces/" + at.namespace + "/" + plural + "/" + at.Name
 	text, err := o.cache.get(ctx, path, metadataType)
+	return o.judge(text, err, at, last)
+}
+
+// judge makes an entry of the API server's answer and what was known before.
+func (o *owners) judge(text []byte, err error, at ownerRef, last ownerEntry) ownerEntry {
 	now := time.Now()
 	switch {
 	case apierrors.IsForbidden(err):
-		return ownerEntry{forbidden: true, due: now.Add(ownerKept)}
+		// A server that just started refuses everybody for a moment: what it
+		// said before stands.
+		last.forbidden = last.parent.Name == ""
+		last.due = now.Add(retryForbidden)
+		return last
 	case apierrors.IsNotFound(err):
 		last.due = now.Add(ownerKept) // deleted: what was known of it stands
 		return last

@@ -5,6 +5,7 @@ package kubeapi
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -28,8 +29,10 @@ type apiServer struct {
 
 	mu       sync.Mutex
 	version  int                 // of the whole store
+	oldest   int                 // the version from which log is whole
+	log      []event             // what happened since, to watch from
 	objects  map[string]object   // by path
-	deleted  map[string]bool     // paths that answer 403
+	refused  map[string]bool     // path prefixes that answer 403
 	watchers map[chan event]bool // with what they watch
 	watching map[chan event]string
 	requests []string
@@ -37,13 +40,15 @@ type apiServer struct {
 }
 
 type event struct {
-	kind   string
-	object object
+	version int
+	path    string
+	kind    string
+	object  object
 }
 
 func newAPIServer(t *testing.T) *apiServer {
 	s := &apiServer{
-		t: t, version: 1, objects: map[string]object{}, deleted: map[string]bool{},
+		t: t, version: 1, objects: map[string]object{}, refused: map[string]bool{},
 		watchers: map[chan event]bool{}, watching: map[chan event]string{},
 	}
 	s.up()
@@ -94,23 +99,39 @@ func (s *apiServer) put(path string, o object) {
 		kind = "MODIFIED"
 	}
 	s.version++
-	o["metadata"].(object)["resourceVersion"] = strconv.Itoa(s.version)
+	meta := maps.Clone(o["metadata"].(object))
+	meta["resourceVersion"] = strconv.Itoa(s.version)
+	o["metadata"] = meta
 	s.objects[path] = o
-	s.tell(path, event{kind, o})
+	s.tell(event{s.version, path, kind, o})
 }
 
 func (s *apiServer) remove(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := s.objects[path]
+	o := maps.Clone(s.objects[path])
 	delete(s.objects, path)
 	s.version++
-	s.tell(path, event{"DELETED", o})
+	meta := maps.Clone(o["metadata"].(object))
+	meta["resourceVersion"] = strconv.Itoa(s.version)
+	o["metadata"] = meta
+	s.tell(event{s.version, path, "DELETED", o})
 }
 
-func (s *apiServer) tell(path string, e event) {
+// loseHistory is a change that no watch will tell of: watches from before it
+// are too old.
+func (s *apiServer) loseHistory(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	s.version++
+	s.oldest, s.log = s.version, nil
+}
+
+func (s *apiServer) tell(e event) {
+	s.log = append(s.log, e)
 	for w := range s.watchers {
-		if strings.HasPrefix(path, s.watching[w]) {
+		if strings.HasPrefix(e.path, s.watching[w]) {
 			w <- e
 		}
 	}
@@ -119,7 +140,7 @@ func (s *apiServer) tell(path string, e event) {
 func (s *apiServer) forbid(prefix string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deleted[prefix] = true
+	s.refused[prefix] = true
 }
 
 // seen counts the requests that contain a text.
@@ -147,7 +168,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	s.mu.Lock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.String()+" "+r.Header.Get("Accept"))
-	for prefix := range s.deleted {
+	for prefix := range s.refused {
 		if strings.HasPrefix(path, prefix) {
 			s.mu.Unlock()
 			refuse(w, http.StatusForbidden, "Forbidden", path+" is forbidden")
@@ -186,7 +207,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, path string, list [3]string) {
-	if from := r.URL.Query().Get("resourceVersion"); from != strconv.Itoa(s.version) {
+	from, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	if err != nil || from < s.oldest {
 		s.mu.Unlock()
 		answer(w, object{"type": "ERROR", "object": object{
 			"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": http.StatusGone, "reason": "Expired", "message": "too old",
@@ -194,6 +216,11 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, path string, l
 		return
 	}
 	events := make(chan event, 1000)
+	for _, e := range s.log {
+		if e.version > from && strings.HasPrefix(e.path, path+"/") {
+			events <- e
+		}
+	}
 	s.watchers[events], s.watching[events] = true, path+"/"
 	s.mu.Unlock()
 	defer func() {
@@ -211,8 +238,9 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, path string, l
 			if !ok {
 				return
 			}
-			e.object["apiVersion"], e.object["kind"] = list[0], list[1]
-			_ = json.NewEncoder(w).Encode(object{"type": e.kind, "object": e.object})
+			typed := maps.Clone(e.object)
+			typed["apiVersion"], typed["kind"] = list[0], list[1]
+			_ = json.NewEncoder(w).Encode(object{"type": e.kind, "object": typed})
 			w.(http.Flusher).Flush()
 		}
 	}
