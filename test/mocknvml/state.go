@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // EnvState is the environment variable that tells the library where its state is.
@@ -26,6 +27,8 @@ type State struct {
 	lines []*Line
 	gpus  int
 	seq   uint64
+	// stamped is the modification time of the last file written.
+	stamped time.Time
 }
 
 // Line is one line of the state file. Change it and write the state again.
@@ -181,12 +184,29 @@ func (s *State) Write() error {
 		err = closeErr
 	}
 	if err == nil {
+		err = s.stamp(f.Name())
+	}
+	if err == nil {
 		err = os.Rename(f.Name(), s.path)
 	}
 	if err != nil {
 		return fmt.Errorf("write mock NVML state: %w", err)
 	}
 	return nil
+}
+
+// stamp gives every file its own modification time. The kernel's clock for files
+// moves only every few milliseconds and inode numbers are used again, so without it
+// the library could take the third of three quick writes for the first.
+func (s *State) stamp(file string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if !now.After(s.stamped) {
+		now = s.stamped.Add(time.Nanosecond)
+	}
+	s.stamped = now
+	return os.Chtimes(file, now, now)
 }
 
 // MustWrite is [State.Write]; an error ends the test.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +56,25 @@ func TestStateChangesWhileRunning(t *testing.T) {
 		if got := must[nvml.Memory_v2](t)(d.GetMemoryInfo_v2()).Used; got != used {
 			t.Errorf("used %d, want %d", got, used)
 		}
+	}
+}
+
+// The library knows a changed file by inode, size and time. Inodes come back and
+// the kernel's file clock is coarse, so each write has a time of its own.
+func TestEveryWriteHasItsOwnTime(t *testing.T) {
+	s := mocknvml.NewState(filepath.Join(t.TempDir(), "state"))
+	s.GPU("t4")
+	var last time.Time
+	for range 100 {
+		s.MustWrite(t)
+		info, err := os.Stat(s.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !info.ModTime().After(last) {
+			t.Fatalf("written at %v, the one before at %v", info.ModTime(), last)
+		}
+		last = info.ModTime()
 	}
 }
 
