@@ -5,6 +5,7 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,9 +29,10 @@ func TestAWrittenCaptureGivesTheSameRecords(t *testing.T) {
 		for _, node := range f.Nodes {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml")+"/"+node.Name, func(t *testing.T) {
 				t.Parallel()
-				want := records(t, f, node.Name)
-				if got := records(t, written(t, f, node.Name), node.Name); !bytes.Equal(want, got) {
-					t.Errorf("the records differ:\n%s\n---\n%s", want, got)
+				want := records(t, f, node.Name, f.MonoMS())
+				got := records(t, written(t, f, node.Name), node.Name, f.MonoMS())
+				if !bytes.Equal(want, got) {
+					t.Errorf("the records differ (-story +written):\n%s", firstDifference(want, got))
 				}
 			})
 		}
@@ -60,10 +62,20 @@ func written(t *testing.T, f *capture.File, node string) *capture.File {
 	return again
 }
 
-func records(t *testing.T, f *capture.File, node string) []byte {
+func firstDifference(a, b []byte) string {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	around := func(s []byte) []byte { return s[max(0, i-200):min(len(s), i+200)] }
+	return fmt.Sprintf("-%s\n+%s", around(a), around(b))
+}
+
+// records are the records of the time from monoMS on, as JSON.
+func records(t *testing.T, f *capture.File, node string, monoMS int64) []byte {
 	t.Helper()
 	rep, err := replay.Run(f, node, replay.Options{
-		Policy: attribution.Policy{Daemons: attribution.DefaultDaemons()}, Interval: f.Interval, MonoMS: f.MonoMS(),
+		Policy: attribution.Policy{Daemons: attribution.DefaultDaemons()}, Interval: f.Interval, MonoMS: monoMS,
 	})
 	if err != nil {
 		t.Fatal(err)
