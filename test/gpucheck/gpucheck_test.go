@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 // The check itself, over the mock in place of a GPU, with a program that
 // writes its allocation into the mock's state: it must find what is there.
 func TestFindsWhatIsAllocated(t *testing.T) {
+	t.Parallel()
 	o := stage(t, "$((mib * 1048576 + 314572800))")
 	if err := run(o); err != nil {
 		t.Fatal(err)
@@ -47,6 +48,7 @@ func TestFindsWhatIsAllocated(t *testing.T) {
 
 // And it must fail when the GPU shows less than was allocated.
 func TestFailsWhereMemoryIsMissing(t *testing.T) {
+	t.Parallel()
 	o := stage(t, "1048576")
 	if err := run(o); err == nil || !strings.Contains(err.Error(), "checks failed") {
 		t.Fatalf("run says %v, want failed checks\n%s", err, read(t, o.out))
@@ -60,7 +62,6 @@ func stage(t *testing.T, bytes string) options {
 	dir := t.TempDir()
 	state := filepath.Join(dir, "state")
 	write(t, state, "option reap=1\ngpu uuid=GPU-00000000-0000-4000-8000-000000000001 profile=h200\n", 0o644)
-	t.Setenv("MOCK_NVML_STATE", state)
 	hold := filepath.Join(dir, "hold")
 	write(t, hold, fmt.Sprintf(`#!/bin/sh
 mib=$2
@@ -69,7 +70,7 @@ echo "ready $$ $((mib * 1048576))"
 cat > /dev/null
 `, state, bytes), 0o755)
 	library := mocknvml.Build(t)
-	return options{agent: agentProgram, hold: hold, nvml: library, mock: library, out: filepath.Join(dir, "report.md")}
+	return options{agent: agentProgram, hold: hold, nvml: library, state: state, mock: library, out: filepath.Join(dir, "report.md")}
 }
 
 func write(t *testing.T, file, text string, mode os.FileMode) {

@@ -21,6 +21,8 @@ import (
 type options struct {
 	agent, hold, nvml, mock, out string
 	device                       int
+	// state is the mock's state file where nvml is the mock, as in tests.
+	state string
 }
 
 func main() {
@@ -39,7 +41,7 @@ func main() {
 }
 
 func run(o options) error {
-	agent, err := startAgent(o.agent, o.nvml, "")
+	agent, err := startAgent(o.agent, o.nvml, o.state)
 	if err != nil {
 		return err
 	}
