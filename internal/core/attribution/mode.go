@@ -88,7 +88,7 @@ func (w *work) sharing(p *part, drafts []*draft) (gpu.Mode, string) {
 
 func (w *work) hasMPSProcess(p *part) bool {
 	for _, h := range p.held {
-		if h.Kind == sample.KindMPS || w.owners[h.PID].comm == mpsServer {
+		if h.Kind == sample.KindMPS || isCalled(w.owners[h.PID].comm, mpsServer) {
 			return true
 		}
 	}

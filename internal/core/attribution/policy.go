@@ -38,6 +38,16 @@ const DefaultMPSServerBase = 64 * gpu.MiB
 // mpsServer is the name of the process that serves MPS clients.
 const mpsServer = "nvidia-cuda-mps-server"
 
+// commLen is how much of a process's name the kernel keeps, in bytes:
+// TASK_COMM_LEN less its final zero (proc(5), /proc/PID/comm).
+const commLen = 15
+
+// isCalled reports whether a process with this comm can be the program of that
+// name. A capture written by hand may have the name whole.
+func isCalled(comm, name string) bool {
+	return comm == name || len(comm) == commLen && strings.HasPrefix(name, comm)
+}
+
 // Daemon selects GPU infrastructure. For pods, Namespace is required and every
 // other field that is set must match; for host processes, Unit is required. A
 // process name alone selects nothing: anyone may call their program anything.
@@ -124,7 +134,7 @@ func (d Daemon) matchesPod(pod workload.Pod, comm string) bool {
 	if d.Namespace == "" || d.Namespace != pod.Namespace {
 		return false
 	}
-	if d.Comm != "" && d.Comm != comm {
+	if d.Comm != "" && !isCalled(comm, d.Comm) {
 		return false
 	}
 	if !strings.HasPrefix(pod.Name, d.PodPrefix) {

@@ -55,7 +55,7 @@ func (w *work) piles(p *part) []*pile {
 			byHolder[holder] = c
 		}
 		c.add(h, p.mem)
-		c.server = c.server || (o.comm == mpsServer && h.Kind != sample.KindMPS)
+		c.server = c.server || (isCalled(o.comm, mpsServer) && h.Kind != sample.KindMPS)
 	}
 	out := make([]*pile, 0, len(byHolder))
 	for _, c := range byHolder {
