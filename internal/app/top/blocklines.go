@@ -84,7 +84,7 @@ func (v *View) blockHead(b Block, width int, withNode bool) Line {
 		name = b.Node + " " + name
 	}
 	dot := v.Glyphs.Dot
-	left := Line{styled("bold", name), plain("  " + orUnknown(b.Device.Model) + dot), styled("title", v.modeText(b.Device))}
+	left := Line{styled("bold", name), plain("  " + model(b.Device, width) + dot), styled("title", v.modeText(b.Device))}
 	if width >= widerScreen && b.Device.ModeEvidence != "" {
 		left = append(left, styled("dim", " ("+b.Device.ModeEvidence+")"))
 	}
@@ -108,8 +108,19 @@ func (v *View) usedOf(used, capacity *uint64) string {
 	return fmt.Sprintf("%s/%s MiB", thousands(*used), thousands(*capacity))
 }
 
+// model is the name of the GPU; whose it is goes without saying.
+func model(p attribution.Partition, width int) string {
+	if width < wideScreen {
+		return orUnknown(strings.TrimPrefix(p.Model, "NVIDIA "))
+	}
+	return orUnknown(p.Model)
+}
+
 // modeText is the sharing mode with the number of replicas.
 func (v *View) modeText(p attribution.Partition) string {
+	if p.State != gpu.StateOK {
+		return string(p.State)
+	}
 	text := string(p.Mode)
 	if p.Mode == "" || p.Mode == gpu.ModeNone {
 		text = "not granted"

@@ -76,7 +76,7 @@ func (v *View) summary() Line {
 		line = append(line, plain(dot+fmt.Sprintf("%s of %s MiB used", thousands(used), thousands(capacity))))
 	}
 	if silent > 0 {
-		line = append(line, plain(dot), styled("warning", count(silent, "GPU")+" with unknown memory"))
+		line = append(line, plain(dot), styled("warning", count(silent, "GPU")+" unknown"))
 	}
 	line = append(line, plain(dot))
 	return append(line, v.findingCount()...)

@@ -42,13 +42,12 @@ func grantKeeps(p attribution.Partition, held map[string]uint64) (keeps map[stri
 	}
 	claims := map[string]*claim{}
 	for _, g := range p.Grants {
-		if g.ReservedBytes == nil {
-			continue
-		}
 		owner := ownerOf(g.Holder)
 		key := "pod " + owner
-		if g.Mode == gpu.ModeSharedClaim && g.Claim != "" {
+		reserved := deref(g.ReservedBytes)
+		if g.Mode == gpu.ModeSharedClaim && p.Capacity != nil {
 			key = "claim " + g.Claim
+			reserved = g.Reserved.Of(*p.Capacity)
 		}
 		c := claims[key]
 		if c == nil {
@@ -56,7 +55,7 @@ func grantKeeps(p attribution.Partition, held map[string]uint64) (keeps map[stri
 			claims[key] = c
 		}
 		c.last = max(c.last, owner)
-		c.reserved = max(c.reserved, *g.ReservedBytes)
+		c.reserved = max(c.reserved, reserved)
 		c.holds += held[owner]
 	}
 	keeps = map[string]uint64{}

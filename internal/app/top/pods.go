@@ -54,7 +54,7 @@ func (h *Holding) merge(r Row) {
 	h.take(r)
 	h.Leak = h.Leak || r.Leak
 	if r.Granted {
-		h.Granted = true
+		h.Granted, h.Together = true, h.Together || r.Together
 		if r.Reserved != nil {
 			sum := deref(h.Reserved) + *r.Reserved
 			h.Reserved = &sum

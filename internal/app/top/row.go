@@ -40,6 +40,9 @@ type Row struct {
 	// grant or the share is not known; Granted tells the two apart.
 	Reserved *uint64
 	Granted  bool
+	// Together: the grant is a claim that several pods share, so what it keeps
+	// is no single pod's.
+	Together bool
 	SM       *float64
 	SMGrade  gpu.Grade
 	Leak     bool
@@ -129,6 +132,7 @@ func withGrants(rows []Row, p attribution.Partition) []Row {
 			rows = append(rows, row)
 		}
 		rows[i].Granted, rows[i].Reserved, rows[i].Source = true, g.ReservedBytes, g.Source
+		rows[i].Together = g.Mode == gpu.ModeSharedClaim
 		if g.Admin {
 			rows[i].Notes = append(rows[i].Notes, "admin access")
 		}

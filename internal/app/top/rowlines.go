@@ -73,6 +73,8 @@ func (v *View) reserved(r Row) string {
 	switch {
 	case !r.Granted:
 		return ""
+	case r.Together:
+		return "together"
 	case r.Reserved == nil:
 		return v.Glyphs.Unknown
 	case *r.Reserved == 0:

@@ -30,7 +30,11 @@ func (v *View) signals(p attribution.Partition, width int) Line {
 	if len(line) == 1 && p.Power.PowerMW == nil && p.Power.TemperatureC == nil {
 		return nil
 	}
-	return g.clip(append(line, styled("dim", "power "), plain(v.power(p))), width)
+	line = append(line, styled("dim", "power "), plain(v.power(p)))
+	if width >= widerScreen {
+		return g.spread(line, Line{styled("dim", string(p.ID.Device))}, width)
+	}
+	return g.clip(line, width)
 }
 
 func (v *View) power(p attribution.Partition) string {
