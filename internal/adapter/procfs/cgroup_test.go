@@ -228,6 +228,7 @@ func TestReachV2(t *testing.T) {
 		want := []sample.Reach{
 			{PodUID: uidA, ContainerID: ctrA, Minors: []int{0}, Evidence: "device-nodes"},
 			{PodUID: uidB, ContainerID: ctrB, Minors: []int{0, 1}, Evidence: "device-nodes, privileged"},
+			{PodUID: static, ContainerID: ctrA, Minors: []int{}, Evidence: "device-nodes"}, // looked at: none
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", name, d)

@@ -18,7 +18,7 @@ import (
 
 // tree is a fixture of pseudo files in a temporary directory.
 type tree struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 }
 

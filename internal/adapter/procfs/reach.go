@@ -31,8 +31,9 @@ type reached struct {
 	reach  sample.Reach
 }
 
-// Reach lists the containers of pods that can open GPU device nodes, sorted by
-// pod UID and container id. It looks for new containers every ReachScan, and
+// Reach lists which GPU device nodes the containers of pods can open, sorted by
+// pod UID and container id. A container that was looked at and can open none
+// is listed with none: that is known, where a missing one is not. It looks for new containers every ReachScan, and
 // again at one whose first process changed or after ReachRefresh; in between
 // the last answer stands. Containers that could be looked at come back beside
 // the error for those that could not.
@@ -54,9 +55,7 @@ func (r *Reader) Reach() ([]sample.Reach, error) {
 	}
 	var out []sample.Reach
 	for _, e := range c.by {
-		if len(e.reach.Minors) > 0 {
-			out = append(out, e.reach)
-		}
+		out = append(out, e.reach)
 	}
 	slices.SortFunc(out, func(a, b sample.Reach) int {
 		return cmp.Or(cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.ContainerID, b.ContainerID))
@@ -126,15 +125,17 @@ func (r *Reader) reachOf(tree layout, rel string, major int, last reached, now t
 // probe reads what a container can open, through one process of it.
 func (r *Reader) probe(tree layout, rel string, pid, major int) (sample.Reach, error) {
 	owner := workload.ParseCgroup("0::" + rel)
-	out := sample.Reach{PodUID: owner.PodUID, ContainerID: owner.ContainerID}
+	out := sample.Reach{PodUID: owner.PodUID, ContainerID: owner.ContainerID, Minors: []int{}}
 	seen, err := r.visibleNodes(r.path(pid, "root/dev"), major)
-	if err != nil || len(seen.minors) == 0 {
+	if err != nil {
 		return out, err
 	}
 	looked := []string{"device-nodes"}
-	if tree.unified {
+	switch {
+	case len(seen.minors) == 0:
+	case tree.unified:
 		out.Minors, looked = r.openable(pid, seen, looked)
-	} else {
+	default:
 		text, err := readInto(tree.devices+rel+"/devices.list", nil, maxFile)
 		if err != nil {
 			return out, err

@@ -28,7 +28,8 @@ type Sample struct {
 	Processes map[int]Process `json:"processes,omitempty"`
 	Grants    Grants          `json:"grants"`
 	Objects   Objects         `json:"objects"`
-	// Reach lists, per container that can open GPU device nodes, which ones.
+	// Reach lists, per container that was looked at, which GPU device nodes
+	// it can open; a container that can open none is listed with none.
 	Reach []Reach `json:"reach,omitempty"`
 	// Usage is the CPU and memory of the pods, from their cgroups.
 	Usage []PodUsage `json:"usage,omitempty"`
