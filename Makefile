@@ -17,7 +17,7 @@ demo: build mock ## A GPU node on this machine, seen live in the terminal (q qui
 .PHONY: build
 build: ## Build both programs into bin/
 	@mkdir -p $(BIN)
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/gputally ./cmd/gputally-agent
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/gputally ./cmd/gputally-agent
 
 ##@ Develop
 .PHONY: test
