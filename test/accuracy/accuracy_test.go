@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/gputally/gputally/internal/core/attribution"
 )
 
 // TestDocHasItsMarkers: make bench can refresh docs/accuracy.md. What it
@@ -49,18 +51,22 @@ func TestTruthIsTheSumOfEveryMillisecond(t *testing.T) {
 	}
 }
 
-// TestIntegratorFollowsTheRule: the records come to what the plain rule,
-// written out process by process, comes to.
-func TestIntegratorFollowsTheRule(t *testing.T) {
+// TestRecordsFollowTheRule: the records of the integrator come to what the
+// plain rule, written out process by process, comes to; and so they do when
+// the real attributor finds out from PIDs and cgroups whose each process is.
+func TestRecordsFollowTheRule(t *testing.T) {
 	w := newWorld(5)
 	times := ticks(phase(5), 5*second, jitterShare)
-	got, err := integrated(w, times, 5*second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for pod, want := range measure(w, times, variants[0]) {
-		if math.Abs(got[pod]-want) > want*1e-12 {
-			t.Fatalf("pod %d: %g, want %g", pod, got[pod], want)
+	want := measure(w, times, variants[0])
+	for name, source := range map[string]func(look) attribution.Result{"direct": direct(w), "attributed": attributed(w)} {
+		got, err := integrated(w, times, 5*second, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pod := range want {
+			if math.Abs(got[pod]-want[pod]) > want[pod]*1e-12 {
+				t.Fatalf("%s, pod %d: %g, want %g", name, pod, got[pod], want[pod])
+			}
 		}
 	}
 }

@@ -18,10 +18,10 @@ const capacity = uint64(1) << 47
 
 var began = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 
-// integrated runs the world through the real integrator, as one shared GPU,
-// and returns the byte-milliseconds of each pod by its usage records. Every
+// integrated runs the world through the real integrator, as one shared GPU
+// whose looks a source turns into attributed results, and returns the byte-milliseconds of each pod by its usage records. Every
 // batch must balance.
-func integrated(w *world, times []int64, interval int64) ([]float64, error) {
+func integrated(w *world, times []int64, interval int64, source func(look) attribution.Result) ([]float64, error) {
 	in := usage.New(usage.Config{Node: "sim", Agent: "sim", Boot: "1", IntervalMS: interval})
 	sums := make([]float64, len(w.class))
 	var failed error
@@ -41,14 +41,19 @@ func integrated(w *world, times []int64, interval int64) ([]float64, error) {
 	}
 	var last look
 	sampleWorld(w, times, func(l look) {
-		take(in.Add(result(w, l)))
+		take(in.Add(source(l)))
 		last = l
 	})
 	take(in.Close(last.at+horizon, began.Add(time.Duration(last.at)*time.Millisecond)))
 	return sums, failed
 }
 
-// result is what attribution makes of a sample: one holding for each pod.
+// direct is a source of results that names the pods itself: a test shows that
+// the attributor says the same, in many times the time.
+func direct(w *world) func(look) attribution.Result {
+	return func(l look) attribution.Result { return result(w, l) }
+}
+
 func result(w *world, l look) attribution.Result {
 	byPod := map[int]uint64{}
 	used := uint64(0)

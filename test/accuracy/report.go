@@ -17,7 +17,7 @@ func plain(seeds int, interval int64, jitter float64) (byClass, error) {
 	errs := newByClass()
 	for seed := range uint64(seeds) {
 		w := newWorld(seed)
-		got, err := integrated(w, ticks(phase(seed), interval, jitter), interval)
+		got, err := integrated(w, ticks(phase(seed), interval, jitter), interval, direct(w))
 		if err != nil {
 			return nil, err
 		}
