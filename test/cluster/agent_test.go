@@ -4,21 +4,34 @@
 
 package cluster_test
 
-import "testing"
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
 
-// letAgentRead gives the agent's user the rights it needs at the API server, and no more.
+const (
+	agentBinary = "/run/node/gputally/gputally-agent"
+	agentURL    = "http://127.0.0.1:9402"
+)
+
+// letAgentRead gives the agent's user the rights that package kubeapi asks for, and no more.
 func letAgentRead(t *testing.T) {
 	t.Helper()
 	apply(t, `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: gputally-agent}
 rules:
-- apiGroups: [""]
-  resources: [pods, nodes]
-  verbs: [get, list, watch]
-- apiGroups: [resource.k8s.io]
-  resources: [resourceclaims, resourceslices]
-  verbs: [get, list, watch]
+- {apiGroups: [""], resources: [pods, nodes], verbs: [get, list, watch]}
+- {apiGroups: [resource.k8s.io], resources: [resourceslices], verbs: [get, list, watch]}
+- {apiGroups: [resource.k8s.io], resources: [resourceclaims], verbs: [get]}
+- {apiGroups: [apps], resources: [replicasets, statefulsets], verbs: [get]}
+- {apiGroups: [batch], resources: [jobs], verbs: [get]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -29,14 +42,100 @@ roleRef: {kind: ClusterRole, name: gputally-agent, apiGroup: rbac.authorization.
 }
 
 // agent is gputally-agent, running as a host process of the node.
-type agent struct{}
+type agent struct {
+	spool string
+	log   *os.File
+	cmd   *exec.Cmd
+	said  []truth // what it was seen to say, and so must have recorded
+}
 
-func startAgent(t *testing.T) *agent { t.Helper(); return &agent{} }
-func (a *agent) start(t *testing.T)  {}
-func (a *agent) stop(t *testing.T)   {}
-func (a *agent) kill(t *testing.T)   {}
+// startAgent starts the agent with an empty spool. When the test ends it is stopped, and
+// its records are compared with what it said.
+func startAgent(t *testing.T) *agent {
+	t.Helper()
+	log, err := os.OpenFile("/run/node/log/agent.log", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(log, "--- %s\n", t.Name())
+	a := &agent{spool: t.TempDir(), log: log}
+	a.start(t)
+	t.Cleanup(func() {
+		if a.cmd != nil {
+			a.stop(t)
+		}
+		if !t.Failed() {
+			a.recordedAll(t)
+		}
+		log.Close()
+	})
+	return a
+}
 
-func (a *agent) says(t *testing.T, want truth)                          {}
-func (a *agent) source(t *testing.T, name string, ok bool)              {}
-func (a *agent) recorded(t *testing.T, podUID string, peakBytes uint64) {}
-func (a *agent) spoolAddsUp(t *testing.T)                               {}
+// start starts the agent's process on its spool, and waits until it has taken a sample.
+func (a *agent) start(t *testing.T) {
+	t.Helper()
+	a.cmd = exec.Command(agentBinary, "--node-name=gpu-node-1", "--cluster=test", "--interval=1s",
+		"--kubeconfig=/run/node/kubeconfig/agent", "--nvml-library=/run/nvidia/driver/usr/lib64/libnvidia-ml.so.1",
+		"--spool-dir="+a.spool)
+	a.cmd.Env = append(os.Environ(), "MOCK_NVML_STATE="+stateFile)
+	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
+	if err := a.cmd.Start(); err != nil {
+		t.Fatalf("start the agent: %v", err)
+	}
+	eventually(t, "the agent is ready", func() error {
+		_, err := read(agentURL + "/readyz")
+		return err
+	})
+}
+
+// stop asks the agent to end, which it must do without an error.
+func (a *agent) stop(t *testing.T) {
+	t.Helper()
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Errorf("stop the agent: %v", err)
+	}
+	if err := a.cmd.Wait(); err != nil {
+		t.Errorf("the agent ended with an error: %v", err)
+	}
+	a.cmd = nil
+}
+
+// kill ends the agent without giving it a chance to write anything.
+func (a *agent) kill(t *testing.T) {
+	t.Helper()
+	if err := a.cmd.Process.Kill(); err != nil {
+		t.Fatalf("kill the agent: %v", err)
+	}
+	_ = a.cmd.Wait() // reports the signal
+	a.cmd = nil
+}
+
+// read gets an HTTP body.
+func read(url string) ([]byte, error) {
+	resp, err := http.Get(url)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s: %s", url, resp.Status, bytes.TrimSpace(body))
+	}
+	return body, nil
+}
+
+// output runs one of our programs and returns what it prints.
+func output(name string, args ...string) ([]byte, error) {
+	cmd := exec.Command("/run/node/gputally/"+name, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return out, fmt.Errorf("%s %v: %w: %s", name, args, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return out, nil
+}

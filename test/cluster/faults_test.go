@@ -28,22 +28,29 @@ func lonePod(t *testing.T, name string) (*gpus, *agent, truth) {
 func kubeletRestart(t *testing.T) {
 	_, a, before := lonePod(t, "survivor")
 	service(t, "stop", "kubelet")
-	a.source(t, "kubelet", false)
+	a.source(t, "pod_resources", false)
 	a.says(t, before)
 	service(t, "start", "kubelet")
 	granted(t, "survivor/main nvidia.com/gpu "+gpuA)
-	a.source(t, "kubelet", true)
+	a.source(t, "pod_resources", true)
 	a.says(t, before)
 }
 
 // agentRestart: an agent that was killed goes on where it was; nothing is counted twice.
 func agentRestart(t *testing.T) {
 	_, a, before := lonePod(t, "constant")
+	a.stop(t)
+	a.start(t)
+	a.says(t, before)
 	a.kill(t)
 	a.start(t)
 	a.says(t, before)
 	a.stop(t)
-	a.spoolAddsUp(t)
+	// The first end was clean and wrote its window; the second lost its open window,
+	// which is the gap that the third process tells of.
+	if got := a.gaps(t); len(got) == 0 {
+		t.Errorf("no record tells of the time without an agent")
+	}
 }
 
 // apiOutage: the API server is gone; the agent goes on with what it knows, and catches up.
@@ -51,9 +58,9 @@ func apiOutage(t *testing.T) {
 	_, a, before := lonePod(t, "offline")
 	service(t, "kill", "apiserver")
 	t.Cleanup(func() { service(t, "ensure", "apiserver") }) // whatever fails below, the others need it
-	a.source(t, "kubeapi", false)
+	a.source(t, "kubernetes", false)
 	a.says(t, before)
 	service(t, "start", "apiserver")
-	a.source(t, "kubeapi", true)
+	a.source(t, "kubernetes", true)
 	a.says(t, before)
 }

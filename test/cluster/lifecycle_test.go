@@ -81,7 +81,7 @@ func finishedJob(t *testing.T) {
 	g.release(t, pid)
 	terminate(t, pid)
 	ended(t, name)
-	a.says(t, truth{modes: map[string]string{gpuA: "none"}})
+	a.says(t, truth{})
 }
 
 // replacedPod: a pod is deleted and another takes its name: two pods, two UIDs, two accounts.

@@ -41,7 +41,7 @@ func migMixed(t *testing.T) {
 			{who: "slice/main", partition: mig, bytes: 1 * gib},
 			{who: "whole/main", partition: gpuA, bytes: 20 * gib},
 		},
-		modes: map[string]string{gpuA: "exclusive", mig: "mig"},
+		modes: map[string]string{gpuA: "exclusive", gpuB: "mig", mig7: "mig", mig8: "mig"},
 	})
 }
 

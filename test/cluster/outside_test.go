@@ -55,7 +55,14 @@ func runInside() (code int, err error) {
 	if err := prepare(run); err != nil {
 		return 1, errors.Join(err, os.RemoveAll(run))
 	}
-	stop, err := up(run)
+	bin, err := script("./build.sh")
+	if err != nil {
+		return 1, errors.Join(err, os.RemoveAll(run))
+	}
+	if os.Getenv(vmVar) == "1" {
+		return runInVM(run, strings.TrimSpace(bin))
+	}
+	stop, err := up(run, strings.TrimSpace(bin))
 	defer func() { err = errors.Join(err, stop()) }()
 	if err != nil {
 		return 1, err
@@ -72,6 +79,21 @@ func runInside() (code int, err error) {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
+}
+
+// vmVar asks for an emulated machine with cgroup v2 instead of namespaces on this one.
+const vmVar = "GPUTALLY_CLUSTER_VM"
+
+// runInVM does what runInside does, in an emulated machine.
+func runInVM(run, bin string) (code int, err error) {
+	defer func() { err = errors.Join(err, os.RemoveAll(run)) }()
+	cmd := exec.Command("vm/vm.sh", os.Args[1:]...)
+	cmd.Env = append(os.Environ(), "NODE="+run, "BIN="+bin)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return 1, fmt.Errorf("run in the emulated machine: %w", err)
+	}
+	return 0, nil
 }
 
 // sweep removes what a run that was killed has left: its node died with it, its
@@ -99,12 +121,6 @@ func prepare(run string) error {
 		{"gputally", "go build -o " + run + "/gputally/ ../../cmd/gputally-agent ../../cmd/gputally"},
 		{"the mock NVML", "make -s -C ../mocknvml && cp ../mocknvml/build/libnvidia-ml.so.1 " + run + "/"},
 		{"the pods' program", "CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o " + run + "/holder ./holder"},
-	}
-	if _, err := os.Stat("../../cmd/gputally-agent/main.go"); err != nil { // TEMPORARY
-		steps = steps[1:]
-	}
-	if _, err := os.Stat("../mocknvml/Makefile"); err != nil { // TEMPORARY
-		steps[len(steps)-2].command = "cp /var/tmp/cl-proto/libnvidia-ml.so.1 " + run + "/"
 	}
 	for _, s := range steps {
 		cmd := exec.Command("sh", "-c", s.command)
@@ -154,7 +170,7 @@ func writeImages(run string) error {
 }
 
 // up starts the node. The returned function ends it, whatever up said.
-func up(run string) (stop func() error, err error) {
+func up(run, bin string) (stop func() error, err error) {
 	hold, lifeline, err := os.Pipe() // the node ends when lifeline closes, so also when we are killed
 	if err != nil {
 		return func() error { return nil }, fmt.Errorf("make pipe: %w", err)
@@ -164,12 +180,8 @@ func up(run string) (stop func() error, err error) {
 		_, err := script("node/down.sh", "NODE="+run)
 		return err
 	}
-	bin, err := script("./build.sh")
-	if err != nil {
-		return stop, err
-	}
 	cmd := exec.Command("node/up.sh")
-	cmd.Env = append(os.Environ(), "NODE="+run, "BIN="+strings.TrimSpace(bin))
+	cmd.Env = append(os.Environ(), "NODE="+run, "BIN="+bin)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = hold, os.Stderr, os.Stderr
 	err = cmd.Run()
 	hold.Close()

@@ -28,10 +28,10 @@ import_images() {
 "$here/configure.sh"
 "$here/service.sh" start etcd
 "$here/service.sh" start containerd
-wait_for 30 "containerd answers" bin/ctr version
+wait_for 120 "containerd answers" bin/ctr version
 "$here/service.sh" start apiserver
 import_images
 reached "images imported"
-wait_for 120 "API server is ready" api_ready
+wait_for 300 "API server is ready" api_ready
 for s in controller-manager scheduler kubelet; do "$here/service.sh" start $s; done
-wait_for 120 "node is Ready" node_ready
+wait_for 300 "node is Ready" node_ready

@@ -8,16 +8,27 @@ esac
 cgroup_root=/sys/fs/cgroup
 cgroup_name=$(basename "$NODE")
 
+cgroup_v2() { [ -f $cgroup_root/cgroup.controllers ]; }
+
 # On a machine with cgroup v1 every controller is a hierarchy of its own, and all
 # must be joined: a process outside one of them shows paths like "/..".
 cgroup_hierarchies() {
-	if [ -f $cgroup_root/cgroup.controllers ]; then
+	if cgroup_v2; then
 		echo $cgroup_root
-	else
-		for c in cpu cpuacct cpuset memory devices freezer blkio pids systemd unified; do
-			if [ -d $cgroup_root/$c ]; then echo $cgroup_root/$c; fi
-		done
+		return
 	fi
+	local c
+	for c in cpu cpuacct cpuset memory devices freezer blkio pids systemd unified; do
+		if [ -d $cgroup_root/$c ]; then echo $cgroup_root/$c; fi
+	done
+}
+
+# cgroup_delegate FOLDER: lets the children of a v2 cgroup use every controller it has.
+cgroup_delegate() {
+	local c
+	for c in $(cat "$1/cgroup.controllers"); do
+		echo "+$c" >"$1/cgroup.subtree_control" 2>/dev/null || true # some cannot be delegated
+	done
 }
 
 cgroup_make() {
@@ -32,13 +43,21 @@ cgroup_make() {
 		*/memory) echo 1 >"$h/$cgroup_name/memory.use_hierarchy" 2>/dev/null || true ;;
 		esac
 	done
+	if cgroup_v2; then # only leaves may hold processes: the node's own live in one named host
+		cgroup_delegate $cgroup_root
+		mkdir -p "$cgroup_root/$cgroup_name/host"
+	fi
 }
 
-cgroup_join() { # moves this shell
+cgroup_join() { # [LEAF]: moves this shell into the subtree, or into a leaf of it
 	local h
 	for h in $(cgroup_hierarchies); do
-		echo $$ >"$h/$cgroup_name/cgroup.procs" || return 1
+		echo $$ >"$h/$cgroup_name/${1:-}/cgroup.procs" || return 1
 	done
+}
+
+cgroup_join_host() { # where the node's host processes live
+	if cgroup_v2; then cgroup_join host; else cgroup_join; fi
 }
 
 cgroup_remove() { # the processes must be dead; the kernel may need a moment to let them go

@@ -5,6 +5,7 @@
 # overlays on /etc, /var/lib, /var/log), and then only reaps dead processes and waits.
 # Inside the node the run folder is always /run/node.
 set -euo pipefail
+. "$(cd "$(dirname "$0")" && pwd)/cgroup.sh"
 
 mount -t proc proc /proc
 mount --make-rshared /
@@ -12,9 +13,10 @@ hostname gpu-node-1
 
 # The cgroup namespace makes our subtree look like the root, as on a real node.
 lay_cgroups() {
-	if [ -f /sys/fs/cgroup/cgroup.controllers ]; then
+	if cgroup_v2; then
 		umount -l /sys/fs/cgroup
 		mount -t cgroup2 cgroup2 /sys/fs/cgroup
+		cgroup_delegate /sys/fs/cgroup
 		return
 	fi
 	local have c

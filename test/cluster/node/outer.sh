@@ -10,4 +10,5 @@ here=$(cd "$(dirname "$0")" && pwd)
 cgroup_make || { echo "node: cannot make a cgroup subtree under $cgroup_root" >&2; exit 1; }
 cgroup_join || { echo "node: cannot join the cgroup subtree $cgroup_name" >&2; exit 1; }
 echo $$ >"$NODE/keeper.pid"
-exec unshare --mount --net --pid --cgroup --ipc --uts --fork --kill-child --propagation private "$here/inner.sh"
+# The root of a cgroup namespace is the cgroup one is in when it is made.
+exec unshare --cgroup "$here/keeper.sh"
