@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gputally/gputally/internal/adapter/agentclient"
 	"github.com/gputally/gputally/internal/adapter/termview"
 	"github.com/gputally/gputally/internal/app/top"
 )
@@ -67,7 +66,7 @@ input). Keys: s sorts, g groups, / filters, f shows findings, ? explains, q quit
 
 func (f *topFlags) define(c *cobra.Command) {
 	p := c.Flags()
-	p.StringArrayVar(&f.agents, "agent", nil, "address of an agent; may be given several times (default "+agentclient.DefaultURL+")")
+	p.StringArrayVar(&f.agents, "agent", nil, "address of an agent; may be given several times (default "+defaultAgent+")")
 	p.DurationVar(&f.interval, "interval", 2*time.Second, "time between two pictures")
 	p.DurationVar(&f.timeout, "timeout", 5*time.Second, "how long to wait for an agent")
 	p.BoolVar(&f.once, "once", false, "print one picture and end")

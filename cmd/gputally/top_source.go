@@ -4,12 +4,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
+	"net/url"
 	"time"
 
-	"github.com/gputally/gputally/internal/adapter/agentclient"
+	"github.com/gputally/gputally/internal/adapter/agenthttp"
 	"github.com/gputally/gputally/internal/adapter/capture"
 	"github.com/gputally/gputally/internal/app/top"
 	"github.com/gputally/gputally/internal/core/attribution"
@@ -23,28 +26,36 @@ func topSources(stdin io.Reader, args []string, flags topFlags) ([]top.Source, e
 	}
 	addresses := flags.agents
 	if len(addresses) == 0 {
-		addresses = []string{agentclient.DefaultURL}
+		addresses = []string{defaultAgent}
 	}
 	var out []top.Source
 	for _, a := range addresses {
-		client, err := agentclient.New(a)
-		if err != nil {
+		if _, err := agenthttp.NodeURL(a); err != nil {
 			return nil, inputError{fmt.Errorf("--agent: %w", err)}
 		}
-		out = append(out, agentSource{client})
+		out = append(out, agentSource(a))
 	}
 	return out, nil
 }
 
-// agentSource is a node seen by its agent.
-type agentSource struct{ client *agentclient.Client }
+// defaultAgent is where an agent serves on its own node.
+const defaultAgent = "http://" + agenthttp.DefaultListen
 
-func (s agentSource) Name() string { return s.client.Address() }
+// agentSource is a node seen by its agent, at this address.
+type agentSource string
+
+func (s agentSource) Name() string { return string(s) }
 
 func (s agentSource) Read(ctx context.Context) (top.Reading, error) {
-	n, err := s.client.Node(ctx)
-	if err != nil {
+	n, err := agenthttp.Fetch(ctx, http.DefaultClient, string(s))
+	var transport *url.Error
+	switch {
+	case errors.As(err, &transport):
+		return top.Reading{}, transport.Err // the address stands beside it already
+	case err != nil:
 		return top.Reading{}, err
+	case n.Result == nil:
+		return top.Reading{}, errors.New("the agent has not taken its first sample yet")
 	}
 	return top.Reading{Version: n.Agent.Version, Result: n.Result, ReadAt: time.Now()}, nil
 }

@@ -28,7 +28,7 @@ func main() {
 	flag.StringVar(&o.nvml, "nvml", "test/mocknvml/build/libnvidia-ml.so.1", "the mock NVML library")
 	flag.BoolVar(&o.once, "once", false, "print one picture and the metrics, and end")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if err := run(ctx, o, os.Stdout); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -96,7 +96,13 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer a.stop()
-	if err := a.ready(ctx); err != nil {
+	if err := a.ready(ctx, settled); err != nil {
+		return err
+	}
+	if err := n.breakDown(); err != nil {
+		return err
+	}
+	if err := a.ready(ctx, 2*settled); err != nil {
 		return err
 	}
 	if o.once {

@@ -39,13 +39,13 @@ type scene struct {
 var scenes = []scene{
 	{"H100, exclusive: a training pod", (*node).training},
 	{"A100-80, time-sliced in 4: two notebooks, and batch jobs that come and go", (*node).timeSlicing},
-	{"A100-40, MPS: the server and two clients", (*node).mps},
-	{"A100-80, MIG: one instance at work, one idle, one held and unused, a stranded slice", (*node).mig},
-	{"L40S, shared by 2: a vLLM server that takes 90 %, its neighbour, and memory nobody shows", (*node).preallocator},
-	{"H100, exclusive: an evaluation, and a LEAK: a pod that was given no GPU is on it", (*node).leakOnOthers},
-	{"T4, free: a LEAK of another pod", (*node).leakOnFree},
-	{"A10G: a process of the host, and a pod whose process size the driver does not tell", (*node).host},
-	{"H100 that fell off the bus", (*node).lost},
+	{"A100-40, MPS: its server and two clients", (*node).mps},
+	{"A100-80, MIG: in use, held and unused, idle; and a stranded slice", (*node).mig},
+	{"L40S, shared by 2: vLLM took 90 %; and memory that nobody shows", (*node).preallocator},
+	{"H100, exclusive: an evaluation, and a LEAK: a pod without a grant", (*node).leakOnOthers},
+	{"T4, free, but for the LEAK of another pod", (*node).leakOnFree},
+	{"A10G: a process of the host; a pod whose size the driver does not tell", (*node).host},
+	{"H100 that falls off the bus", (*node).lost},
 }
 
 // build puts every scene on the stage.
@@ -298,7 +298,14 @@ func (n *node) host() error {
 }
 
 func (n *node) lost() error {
-	g := n.card(1, "h100")
-	n.stage.NVML.Fault(g, "lost", "*")
+	n.card(1, "h100")
 	return nil
+}
+
+// breakDown makes the last GPU fall off the bus, once the agent knows it.
+func (n *node) breakDown() error {
+	g := n.cards[len(n.cards)-1]
+	n.stage.NVML.Fault(g, "lost", "*")
+	n.stage.NVML.XID(g, 79)
+	return n.stage.NVML.Write()
 }

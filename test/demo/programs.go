@@ -50,6 +50,8 @@ func startAgent(ctx context.Context, o options, s *stage.Stage) (*agent, error) 
 	a.cmd.Stdout, a.cmd.Stderr = log, log
 	a.cmd.Cancel = func() error { return a.cmd.Process.Signal(syscall.SIGTERM) }
 	a.cmd.WaitDelay = 10 * time.Second
+	// The agent goes when the demo does, however that comes about.
+	a.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := a.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start agent: %w", err)
 	}
@@ -79,11 +81,12 @@ func (a *agent) stop() {
 }
 
 // settled is how many samples make a picture: the second one has signals and
-// the settled identity of every process.
+// the settled identity of every process, and the watches have answered.
 const settled = 3
 
-// ready waits until the agent has seen the node with all its sources.
-func (a *agent) ready(ctx context.Context) error {
+// ready waits until the agent has seen the node with all its sources, and so
+// many times.
+func (a *agent) ready(ctx context.Context, samples uint64) error {
 	why := "it does not answer"
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		select {
@@ -93,7 +96,7 @@ func (a *agent) ready(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(100 * time.Millisecond):
 		}
-		if why = a.waitingFor(ctx); why == "" {
+		if why = a.waitingFor(ctx, samples); why == "" {
 			return nil
 		}
 	}
@@ -101,7 +104,7 @@ func (a *agent) ready(ctx context.Context) error {
 }
 
 // waitingFor says what is missing from the agent's picture, "" for nothing.
-func (a *agent) waitingFor(ctx context.Context) string {
+func (a *agent) waitingFor(ctx context.Context, samples uint64) string {
 	var n struct {
 		Agent  struct{ Samples uint64 }
 		Result *struct {
@@ -118,7 +121,7 @@ func (a *agent) waitingFor(ctx context.Context) string {
 	switch {
 	case err != nil:
 		return err.Error()
-	case n.Result == nil || n.Agent.Samples < settled:
+	case n.Result == nil || n.Agent.Samples < samples:
 		return "it has not taken its first samples"
 	}
 	for name, s := range n.Result.Sources {

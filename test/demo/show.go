@@ -45,7 +45,7 @@ func printOnce(ctx context.Context, o options, a *agent, out io.Writer) error {
 
 // watch says what is staged and shows it live.
 func watch(ctx context.Context, o options, a *agent, s *stage.Stage, out io.Writer) error {
-	introduce(a, s, out)
+	introduce(o, a, s, out)
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -58,8 +58,8 @@ func watch(ctx context.Context, o options, a *agent, s *stage.Stage, out io.Writ
 	return nil
 }
 
-func introduce(a *agent, s *stage.Stage, out io.Writer) {
-	fmt.Fprintf(out, "A GPU node on this machine. The GPUs, the kubelet and the API server are stand-ins;\nthe agent, NVML's binding and the processes are real.\n\n")
+func introduce(o options, a *agent, s *stage.Stage, out io.Writer) {
+	fmt.Fprintf(out, "A GPU node on this machine. The GPUs, the kubelet and the API server are\nstand-ins; the agent, NVML's binding and the processes are real.\n\n")
 	for i, scene := range scenes {
 		fmt.Fprintf(out, "  GPU %d  %s\n", i, scene.what)
 	}
@@ -68,12 +68,13 @@ func introduce(a *agent, s *stage.Stage, out io.Writer) {
   the same, JSON  %[1]s/api/v1/node
   usage records   %[2]s
   agent's log     %[3]s
-  NVML's state    %[4]s (edit it: the agent sees it within a second)
+  NVML's state    %[4]s 
+                  (edit it: the agent sees that within a second)
 
 While it runs, try in another terminal:
   curl -s %[1]s/metrics | grep gputally_
-  gputally top --agent %[1]s --json
+  %[5]s top --agent %[1]s --json
 
-In the view: f shows the two leaks with their evidence, g the pods, ? explains the bar, q ends.
-Press Enter to begin. `, a.url, a.spool, a.log, s.NVML.Path())
+In the view: f shows the leaks with their evidence, g groups by pod, ? explains
+the bar, q ends. Press Enter to begin. `, a.url, a.spool, a.log, s.NVML.Path(), filepath.Join(o.bin, "gputally"))
 }

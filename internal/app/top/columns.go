@@ -17,6 +17,7 @@ type columns struct {
 const (
 	wideScreen  = 100 // room for shares
 	widerScreen = 120 // and for containers and the source of grants
+	uuidScreen  = 150 // and for UUIDs beside the signals
 )
 
 func columnsFor(width int) columns {
@@ -67,7 +68,7 @@ func (c columns) line(g Glyphs, t texts) string {
 func (v *View) rowHead(width int) Line {
 	c := columnsFor(width)
 	text := "    " + c.line(v.Glyphs, texts{
-		name: "HOLDER", container: "CONTAINER", used: "USED MiB", share: "OF GPU", reserved: "RESERVED", source: "GRANT", sm: "SM",
+		name: "HOLDER", container: "CONTAINER", used: "USED MiB", share: "SHARE", reserved: "RESERVED", source: "GRANT", sm: "SM",
 	}) + "  NOTES"
 	return Line{styled("dim", padRight(text, width))}
 }

@@ -71,6 +71,9 @@ func (v *View) subject(f Found) string {
 	if place := v.device(f); place != "" {
 		parts = append(parts, place)
 	}
+	if f.Bytes != nil {
+		parts = append(parts, thousands(*f.Bytes)+" MiB")
+	}
 	if f.Resource != "" && len(parts) == 0 {
 		parts = append(parts, f.Resource)
 	}

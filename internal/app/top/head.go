@@ -165,7 +165,9 @@ func (v *View) foot(width int) []Line {
 	case v.typing:
 		left = append(left, styled("title", "filter: "+v.Filter+"_"), styled("dim", "  enter keeps it, esc drops it"))
 	default:
-		left = append(left, styled("dim", "s sort  / filter  g pods  f findings  c compact  ? help  q quit"))
+		for _, k := range [][2]string{{"s", "sort"}, {"/", "filter"}, {"g", "group"}, {"f", "findings"}, {"c", "compact"}, {"?", "help"}, {"q", "quit"}} {
+			left = append(left, styled("bold", k[0]), styled("dim", " "+k[1]+" "))
+		}
 		if v.Filter != "" {
 			left = Line{styled("title", "filter: "+v.Filter), styled("dim", "  esc drops it  ? help  q quit")}
 		}

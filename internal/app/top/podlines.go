@@ -11,18 +11,20 @@ import (
 type podColumns struct{ name, places, used, reserved, sm, bar int }
 
 func podColumnsFor(width int) podColumns {
-	c := podColumns{places: 9, used: 11, reserved: 10, sm: 7, bar: 14}
+	c := podColumns{places: 9, used: 10, reserved: 9, sm: 7, bar: 12}
 	if width >= widerScreen {
 		c.places, c.bar = 16, 30
+	} else if width < wideScreen {
+		c.bar = 10
 	}
-	c.name = min(max(width-2-c.places-c.used-c.reserved-c.sm-c.bar-1-11, 12), 50)
+	c.name = min(max(width-2-c.places-c.used-c.reserved-c.sm-c.bar-1-10, 12), 50)
 	return c
 }
 
 func (v *View) podHead(width int) Line {
 	c := podColumnsFor(width)
 	text := "  " + padRight("POD", c.name) + padLeft("GPUS", c.places) + padLeft("USED MiB", c.used) +
-		padLeft("RESERVED", c.reserved) + padLeft("SM", c.sm) + " " + padRight("OF ITS GPUS", c.bar) + " NOTES"
+		padLeft("RESERVED", c.reserved) + padLeft("SM", c.sm) + " " + padRight("OF GPUS", c.bar) + " NOTES"
 	return Line{styled("dim", padRight(text, width))}
 }
 

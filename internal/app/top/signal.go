@@ -31,7 +31,7 @@ func (v *View) signals(p attribution.Partition, width int) Line {
 		return nil
 	}
 	line = append(line, styled("dim", "power "), plain(v.power(p)))
-	if width >= widerScreen {
+	if width >= uuidScreen {
 		return g.spread(line, Line{styled("dim", string(p.ID.Device))}, width)
 	}
 	return g.clip(line, width)
