@@ -31,7 +31,8 @@ scrape are of the same sample.
   more (three intervals, if that is longer), so that the last value is scraped. Counters begin at 0 when the agent does.
 - **Bytes add up.** For each partition the classes of ` + "`gputally_partition_memory_bytes`" + ` sum to its capacity, and the used class is
   the sum of ` + "`gputally_memory_used_bytes`" + ` over its holders.
-- **The agent's own cost** is in ` + "`process_*` and `go_*`" + `, as the Prometheus client gives them.
+- **The agent's own cost** is in ` + "`process_*` and `go_*`" + `, as the Prometheus client gives them; ` + "`promhttp_metric_handler_errors_total`" + ` counts
+  series that could not be shown.
 
 ## How many series
 

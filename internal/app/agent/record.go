@@ -22,7 +22,7 @@ func Record(ctx context.Context, cfg Config, sources Sources, to Recorder, durat
 	g, n := newGatherer(cfg, sources), newNotes(cfg.Log)
 	ticker := time.NewTicker(cfg.Interval)
 	defer ticker.Stop()
-	for {
+	for left := duration / cfg.Interval; ; left-- {
 		s := g.take(ctx)
 		if ctx.Err() != nil {
 			return nil
@@ -33,7 +33,7 @@ func Record(ctx context.Context, cfg Config, sources Sources, to Recorder, durat
 		if err := to.Write(s); err != nil {
 			return fmt.Errorf("record sample: %w", err)
 		}
-		if time.Since(g.start)+cfg.Interval > duration {
+		if left <= 0 {
 			return nil
 		}
 		select {
