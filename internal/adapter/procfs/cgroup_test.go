@@ -27,10 +27,9 @@ const (
 // The layouts of a node: where a burstable pod A, a best-effort pod B and a
 // static pod have their cgroups.
 var layouts = map[string]struct {
-	unified   bool
-	a, b, st  string
-	inA, inB  string // a container in each
-	uidOfThis string
+	unified  bool
+	a, b, st string
+	inA, inB string // a container in each
 }{
 	"v2 systemd": {
 		unified: true,

@@ -20,6 +20,7 @@ type known struct {
 	// settled: two full reads agreed. Before that a runtime may still be
 	// moving the process to its cgroup, or about to run the real program.
 	settled bool
+	stat    held
 }
 
 // Processes reads the processes of the given PIDs. One whose PID is missing
@@ -48,7 +49,7 @@ func (r *Reader) process(pid int, now time.Time) (sample.Process, bool) {
 	if k != nil {
 		k.askedAt = now
 	}
-	s, err := r.readStat(pid)
+	s, err := r.readStat(pid, k)
 	switch {
 	case err != nil && vanished(err):
 		return r.gone(k, now), true
@@ -62,6 +63,7 @@ func (r *Reader) process(pid int, now time.Time) (sample.Process, bool) {
 		if !r.readAll(pid, fresh, s, now) {
 			return r.gone(k, now), true
 		}
+		r.drop(pid)
 		k, r.known[pid] = fresh, fresh
 	case s.ended():
 		// Nothing more can be read of it, and nothing changes.
@@ -89,7 +91,16 @@ func (r *Reader) gone(k *known, now time.Time) sample.Process {
 	return k.process
 }
 
-func (r *Reader) readStat(pid int) (stat, error) {
+// readStat reads the stat of a process: of the very one that k is, where its
+// file is held, or else of the one that has the PID now.
+func (r *Reader) readStat(pid int, k *known) (stat, error) {
+	if k != nil && k.stat.fd != 0 {
+		text, err := k.stat.read(r.buf[:cap(r.buf)])
+		if err == nil {
+			return parseStat(text)
+		}
+		r.holder.release(&k.stat)
+	}
 	text, err := readInto(r.path(pid, "stat"), r.buf, maxFile)
 	if err != nil {
 		return stat{}, err
@@ -116,7 +127,9 @@ func (r *Reader) readAll(pid int, k *known, s stat, now time.Time) bool {
 	if env, ok := readEnviron(r.path(pid, "environ")); ok {
 		p.Env = env
 	}
-	if again, err := r.readStat(pid); err != nil || again.start != s.start {
+	r.holder.hold(&k.stat, r.path(pid, "stat"))
+	if again, err := r.readStat(pid, k); err != nil || again.start != s.start {
+		r.holder.release(&k.stat)
 		return false
 	}
 	k.settled = !k.readAt.IsZero() && k.process.Cgroup == p.Cgroup && k.process.Comm == p.Comm
@@ -133,7 +146,7 @@ func (r *Reader) path(pid int, file string) string {
 func (r *Reader) forget(now time.Time) {
 	for pid, k := range r.known {
 		if over(k.goneAt, now, r.opts.Grace) || over(k.askedAt, now, r.opts.Grace) {
-			delete(r.known, pid)
+			r.drop(pid)
 		}
 	}
 	excess := len(r.known) - r.opts.MaxKept
@@ -151,7 +164,23 @@ func (r *Reader) forget(now time.Time) {
 		return a - b
 	})
 	for _, pid := range pids[:excess] {
+		r.drop(pid)
+	}
+}
+
+func (r *Reader) drop(pid int) {
+	if k := r.known[pid]; k != nil {
+		r.holder.release(&k.stat)
 		delete(r.known, pid)
+	}
+}
+
+// Close closes the files that are held open. The reader stays usable.
+func (r *Reader) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, k := range r.known {
+		r.holder.release(&k.stat)
 	}
 }
 

@@ -206,6 +206,12 @@ func TestRealProcess(t *testing.T) {
 	if got.UID != os.Getuid() || got.StartTicks == 0 || !strings.Contains(got.Cgroup, "0::/") {
 		t.Errorf("got %+v", got)
 	}
+	if r.holder.open != 1 {
+		t.Errorf("%d files held open, want 1", r.holder.open)
+	}
+	if d := cmp.Diff(got, r.Processes([]int{pid})[pid]); d != "" {
+		t.Error(d)
+	}
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -214,6 +220,29 @@ func TestRealProcess(t *testing.T) {
 	got.Gone = true
 	if d := cmp.Diff(got, again); d != "" {
 		t.Error(d)
+	}
+	if r.holder.open != 0 {
+		t.Errorf("%d files of an ended process held open", r.holder.open)
+	}
+}
+
+// Files held open are closed with what is forgotten, and by Close.
+func TestHeldFilesAreBounded(t *testing.T) {
+	c := newClock()
+	r := New(Options{Now: c.now})
+	r.Processes([]int{os.Getpid(), os.Getppid()})
+	if r.holder.open != 2 {
+		t.Errorf("%d held", r.holder.open)
+	}
+	c.pass(time.Hour)
+	if r.Processes([]int{os.Getpid()}); r.holder.open != 1 {
+		t.Errorf("%d held after one was forgotten", r.holder.open)
+	}
+	if r.Close(); r.holder.open != 0 {
+		t.Errorf("%d held after Close", r.holder.open)
+	}
+	if got := r.Processes([]int{os.Getpid()}); len(got) != 1 || got[os.Getpid()].Gone {
+		t.Errorf("after Close: %+v", got)
 	}
 }
 

@@ -64,9 +64,10 @@ type Reader struct {
 	users users
 	lstat func(path string) (nodeStat, error)
 
-	mu    sync.Mutex // guards known and buf
-	known map[int]*known
-	buf   []byte
+	mu     sync.Mutex // guards known, buf and holder
+	known  map[int]*known
+	buf    []byte
+	holder holder
 
 	usageMu sync.Mutex // guards pods
 	pods    podFinder
@@ -79,10 +80,11 @@ type Reader struct {
 func New(opts Options) *Reader {
 	opts = opts.withDefaults()
 	return &Reader{
-		opts:  opts,
-		users: users{path: opts.Passwd},
-		lstat: lstatNode,
-		known: map[int]*known{},
-		buf:   make([]byte, 4096),
+		opts:   opts,
+		users:  users{path: opts.Passwd},
+		lstat:  lstatNode,
+		known:  map[int]*known{},
+		buf:    make([]byte, 4096),
+		holder: newHolder(opts.Proc),
 	}
 }

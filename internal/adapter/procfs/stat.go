@@ -22,16 +22,36 @@ func parseStat(line []byte) (stat, error) {
 	if open < 0 || end < open {
 		return stat{}, fmt.Errorf("parse stat: no command in parentheses in %.80q", line)
 	}
-	fields := bytes.Fields(line[end+1:])
 	const start = 22 - 3 // the first field after the command is number 3
-	if len(fields) <= start || len(fields[0]) != 1 {
+	state, ticksText := nthField(line[end+1:], 0), nthField(line[end+1:], start)
+	if len(state) != 1 || ticksText == nil {
 		return stat{}, fmt.Errorf("parse stat: want 22 fields or more in %.80q", line)
 	}
-	ticks, err := strconv.ParseUint(string(fields[start]), 10, 64)
+	ticks, err := strconv.ParseUint(string(ticksText), 10, 64)
 	if err != nil {
 		return stat{}, fmt.Errorf("parse stat: start time: %w", err)
 	}
-	return stat{comm: line[open+1 : end], state: fields[0][0], start: ticks}, nil
+	return stat{comm: line[open+1 : end], state: state[0], start: ticks}, nil
+}
+
+// nthField is a field of a line of fields separated by blanks, counted from 0,
+// nil where there are fewer. It allocates nothing, unlike bytes.Fields: a line
+// of each process is read for each sample.
+func nthField(line []byte, n int) []byte {
+	for i := 0; i < len(line); {
+		for i < len(line) && line[i] <= ' ' {
+			i++
+		}
+		from := i
+		for i < len(line) && line[i] > ' ' {
+			i++
+		}
+		if n == 0 && i > from {
+			return line[from:i]
+		}
+		n--
+	}
+	return nil
 }
 
 // ended reports a zombie or dead process: its other files are empty by now.
