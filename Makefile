@@ -26,7 +26,7 @@ test: need-gcc ## All tests that need no root
 
 .PHONY: race
 race: need-gcc ## The same with the race detector
-	$(GO) test -race ./internal/... ./cmd/...
+	$(GO) test -race ./internal/adapter/... ./internal/app/... ./cmd/...
 
 .PHONY: golden
 golden: ## Rewrite golden files from what the code prints now; read the diff
@@ -51,7 +51,7 @@ mock: need-gcc ## Build the mock libnvidia-ml.so.1
 
 ##@ Check
 .PHONY: check
-check: ## Everything CI checks, the real cluster left out
+check: test ## Everything CI checks, the real cluster left out
 	hack/check.sh
 
 .PHONY: cluster

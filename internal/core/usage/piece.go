@@ -61,7 +61,7 @@ func (p *piece) again(at int64) *piece {
 	n.holders = make(map[holderKey]*holderSum, len(p.holders))
 	n.grants, n.memory = p.grants, p.memory
 	n.rec.Names, n.rec.Slot, n.rec.Model = p.rec.Names, p.rec.Slot, p.rec.Model
-	n.rec.CapacityBytes = p.rec.CapacityBytes
+	n.rec.CapacityBytes, n.rec.EstimatedCapacityBytes = p.rec.CapacityBytes, p.rec.EstimatedCapacityBytes
 	return n
 }
 
@@ -101,6 +101,10 @@ func (p *piece) describe(src *attribution.Partition, g grantSet, r *reading) {
 	}
 	if src.Model != "" {
 		p.rec.Model = src.Model
+	}
+	if src.EstimatedCapacity != nil {
+		c := *src.EstimatedCapacity
+		p.rec.EstimatedCapacityBytes = &c
 	}
 	p.grants = p.grants.update(g)
 	if r.memory == memoryUnread {

@@ -74,12 +74,16 @@ type PartitionRecord struct {
 	GrantsUnknownMS int64    `json:"grants_unknown_ms,omitempty"`
 	Reasons         []string `json:"reasons,omitempty"`
 
-	CapacityBytes      *uint64 `json:"capacity_bytes"`
-	CapacityByteMS     uint64  `json:"capacity_byte_ms"`
-	ReservedByteMS     uint64  `json:"reserved_byte_ms"`
-	UsedByteMS         uint64  `json:"used_byte_ms"`
-	UnattributedByteMS uint64  `json:"unattributed_byte_ms"`
-	FreeByteMS         uint64  `json:"free_byte_ms"`
+	CapacityBytes *uint64 `json:"capacity_bytes"`
+	// EstimatedCapacityBytes is the memory of the host, where the device has none
+	// of its own and sizes of processes are known (unified memory). It is the
+	// denominator of shares then, graded estimated, and in no balance.
+	EstimatedCapacityBytes *uint64 `json:"estimated_capacity_bytes,omitempty"`
+	CapacityByteMS         uint64  `json:"capacity_byte_ms"`
+	ReservedByteMS         uint64  `json:"reserved_byte_ms"`
+	UsedByteMS             uint64  `json:"used_byte_ms"`
+	UnattributedByteMS     uint64  `json:"unattributed_byte_ms"`
+	FreeByteMS             uint64  `json:"free_byte_ms"`
 	// Grade is the worst of the measured time, unmeasured where there is none.
 	// GradeMS splits MeasuredMS by grade; nil when all of it is of Grade.
 	Grade   gpu.Grade           `json:"grade"`
