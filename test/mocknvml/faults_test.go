@@ -192,19 +192,29 @@ func TestNoStateFile(t *testing.T) {
 func TestDriverReload(t *testing.T) {
 	s := mocknvml.TestState(t)
 	s.Driver("570.172.08")
-	s.GPU("t4", "power=4000000W")
+	p := s.Proc(s.GPU("t4", "accounting=1"), 10, gib)
 	lib := load(t, s)
 	d := device(t, lib, 0)
+	p.Remove()
+	s.MustWrite(t)
+	if pids := accountedPids(t, d); len(pids) != 1 {
+		t.Fatalf("accounted pids %v", pids)
+	}
 	s.Driver("580.65.06")
 	s.MustWrite(t)
 	_, ret := d.GetUUID()
 	want(t, ret, nvml.ERROR_LIB_RM_VERSION_MISMATCH)
 	_, ret = lib.DeviceGetCount()
 	want(t, ret, nvml.ERROR_LIB_RM_VERSION_MISMATCH)
+	// Starting again without stopping does not help. (go-nvml counts it all the same,
+	// so that the library is not unloaded by the Shutdown below.)
+	want(t, lib.Init(), nvml.ERROR_LIB_RM_VERSION_MISMATCH)
 	want(t, lib.Shutdown(), nvml.SUCCESS)
 	want(t, lib.Init(), nvml.SUCCESS)
 	if v := must[string](t)(lib.SystemGetDriverVersion()); !strings.HasPrefix(v, "580") {
 		t.Errorf("driver %s", v)
 	}
-	must[string](t)(device(t, lib, 0).GetUUID())
+	if pids := accountedPids(t, device(t, lib, 0)); len(pids) != 0 {
+		t.Errorf("the ring of the old driver is still there: %v", pids)
+	}
 }

@@ -15,9 +15,9 @@ import (
 // migGPU is an A100 cut into 3g.20gb with two compute instances, 2g.10gb and 1g.5gb.
 func migGPU(s *mocknvml.State) *mocknvml.Line {
 	g := s.GPU("a100-40gb", "mig=1")
-	s.MIG(g, "1c.3g.20gb", 1, 0)
+	s.MIG(g, "1c.3g.20gb", 1, 0, "start=4")
 	s.MIG(g, "2c.3g.20gb", 1, 1)
-	s.MIG(g, "2g.10gb", 3, 0, "start=4")
+	s.MIG(g, "2g.10gb", 3, 0)
 	s.MIG(g, "1g.5gb", 9, 0)
 	s.Proc(g, 10, 2*gib, "gi=1", "ci=0")
 	s.Proc(g, 11, 1*gib, "gi=1", "ci=1")
@@ -71,10 +71,10 @@ func TestMIGWalk(t *testing.T) {
 			a.MultiprocessorCount, a.MemorySizeMB))
 	}
 	want := []string{
-		"gi 1 ci 0: profile 9 at 0:4, slices 1/3, SMs 14, 19968 MiB",
-		"gi 1 ci 1: profile 9 at 0:4, slices 2/3, SMs 28, 19968 MiB",
-		"gi 3 ci 0: profile 14 at 4:2, slices 2/2, SMs 28, 9856 MiB",
-		"gi 9 ci 0: profile 19 at 6:1, slices 1/1, SMs 14, 4864 MiB",
+		"gi 1 ci 0: profile 9 at 4:4, slices 1/3, SMs 14, 19968 MiB",
+		"gi 1 ci 1: profile 9 at 4:4, slices 2/3, SMs 28, 19968 MiB",
+		"gi 3 ci 0: profile 14 at 0:2, slices 2/2, SMs 28, 9856 MiB",
+		"gi 9 ci 0: profile 19 at 2:1, slices 1/1, SMs 14, 4864 MiB",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -326,6 +326,7 @@ static nvmlReturn_t start(void)
     memcpy(path_before, state_path, sizeof state_path);
     find_state_path();
     if (strcmp(path_before, state_path) != 0) { /* another file: nothing of the old one counts */
+        reset_counters();
         state_free(world.state);
         world.state = NULL;
     }
