@@ -9,7 +9,7 @@ import (
 
 // coreOrder is the one-way order inside core: a package may import those
 // before it.
-var coreOrder = []string{"gpu", "workload", "sample", "attribution", "expect", "usage"}
+var coreOrder = []string{"gpu", "workload", "sample", "attribution", "usage", "expect"}
 
 // shared are adapters that only convert shapes; other adapters may use them.
 var shared = map[string]bool{"kubeobj": true}

@@ -25,8 +25,12 @@ func (w *work) findExposure() {
 	}
 	looked := map[string]bool{}
 	for _, r := range w.s.Reach {
-		looked[r.PodUID] = true
-		if pod, ok := w.pods.ByUID(r.PodUID); ok && !pod.Gone {
+		// The cgroup of a static pod has its hash: the pod's UID is the object's.
+		pod, ok := w.pods.ByUID(r.PodUID)
+		if ok {
+			looked[pod.UID] = true
+		}
+		if ok && !pod.Gone {
 			w.exposed(pod, w.foreign(pod, r.Minors), r.Evidence, privileged(pod))
 		}
 	}
