@@ -75,6 +75,9 @@ func startProcess(comm string) (*Process, error) {
 
 // end lets the process leave, and makes it, if it does not.
 func (p *Process) end() {
+	if p.cmd == nil {
+		return // a figure
+	}
 	_ = p.stdin.Close()
 	select {
 	case <-p.done:

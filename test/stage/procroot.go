@@ -34,17 +34,7 @@ func (r procRoot) make() error {
 // add copies a living process under a cgroup line and environment.
 func (r procRoot) add(pid int, cgroup string, env map[string]string) error {
 	dir := filepath.Join(string(r), strconv.Itoa(pid))
-	if err := os.MkdirAll(filepath.Join(dir, "root", "dev"), 0o755); err != nil {
-		return fmt.Errorf("stage process %d: %w", pid, err)
-	}
-	var environ strings.Builder
-	for k, v := range env {
-		environ.WriteString(k + "=" + v + "\x00")
-	}
-	err := writeAll(map[string]string{
-		filepath.Join(dir, "cgroup"):  "0::" + cgroup + "\n",
-		filepath.Join(dir, "environ"): environ.String(),
-	})
+	err := r.describe(pid, cgroup, env)
 	// stat comes last: a reader takes a process for there once it has one.
 	for _, name := range []string{"status", "comm", "stat"} {
 		err = errors.Join(err, copyFile("/proc/"+strconv.Itoa(pid)+"/"+name, filepath.Join(dir, name)))
@@ -53,6 +43,22 @@ func (r procRoot) add(pid int, cgroup string, env map[string]string) error {
 		return fmt.Errorf("stage process %d: %w", pid, err)
 	}
 	return nil
+}
+
+// describe writes what the stage makes up of a process.
+func (r procRoot) describe(pid int, cgroup string, env map[string]string) error {
+	dir := filepath.Join(string(r), strconv.Itoa(pid))
+	if err := os.MkdirAll(filepath.Join(dir, "root", "dev"), 0o755); err != nil {
+		return err
+	}
+	var environ strings.Builder
+	for k, v := range env {
+		environ.WriteString(k + "=" + v + "\x00")
+	}
+	return writeAll(map[string]string{
+		filepath.Join(dir, "cgroup"):  "0::" + cgroup + "\n",
+		filepath.Join(dir, "environ"): environ.String(),
+	})
 }
 
 // remove takes a process out, as the kernel does when it was waited for.
