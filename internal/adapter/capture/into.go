@@ -10,14 +10,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	kjson "sigs.k8s.io/json"
 )
 
 // into reads a whole value whose shape is that of v's JSON. Unknown fields are
-// refused, with the line on which they stand.
+// refused, with the line on which they stand; names are case-sensitive.
 func (d *decoder) into(n *node, path string, v any) {
-	dec := json.NewDecoder(bytes.NewReader(n.json()))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
+	unknown, err := kjson.UnmarshalStrict(n.json(), v)
+	if err == nil && len(unknown) > 0 {
+		err = unknown[0]
+	}
+	if err != nil {
 		d.inside(n, path, err)
 	}
 }

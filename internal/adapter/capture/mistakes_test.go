@@ -19,6 +19,8 @@ func TestMistakesNameTheirPlace(t *testing.T) {
 		{"unknown field of an entry", head + "- {at: 0, cgroup: {}}\n", `story.yaml:8: timeline[0].cgroup: is not a field`},
 		{"unknown field of a list", head + "- at: 0\n  podresources:\n  - {namespace: a, name: b,\n     container: []}\n", `story.yaml:11: timeline[0].podresources.container: is not a field that belongs here`},
 		{"unknown field of an object", head + "- at: 0\n  objects:\n  - kind: Pod\n    metadata: {name: a}\n    spec:\n      container: []\n", `story.yaml:13: timeline[0].objects[0].spec.container: is not a field that belongs here`},
+		{"case", head + "- at: 0\n  podresources:\n  - {Namespace: a, name: b}\n", `story.yaml:10: timeline[0].podresources.Namespace: is not a field that belongs here`},
+		{"type inside", head + "- at: 0\n  podresources:\n  - {namespace: a,\n     name: [b]}\n", `story.yaml:11: timeline[0].podresources.name: is a list; write a value of type string`},
 		{"unknown kind", head + "- {at: 0, objects: [{kind: Secret}]}\n", `story.yaml:8: timeline[0].objects[0]`},
 		{"unknown expectation", head + "- {at: 0, gpus: {GPU-1: {used_mib: 1}}}\nexpect:\n  split: []\n", `story.yaml:10: expect.split: is not a field`},
 		{"two sizes", head + "- {at: 0, gpus: {GPU-1: {used_mib: 5, used_bytes: 5}}}\n", `story.yaml:8: timeline[0].gpus.GPU-1.used_bytes: stands beside used_mib; keep one of them`},

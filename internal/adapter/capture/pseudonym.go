@@ -58,12 +58,14 @@ var identifier = regexp.MustCompile(`[0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-
 func (r *Redactor) identifiers(text string) string {
 	return identifier.ReplaceAllStringFunc(text, func(id string) string {
 		digits, pod := strings.CutPrefix(id, "pod")
-		head := id[:len(id)-len(digits)]
 		if !pod && len(id) == 36 && (id[8] == '-' || id[8] == '_') {
 			n := r.number(strings.ReplaceAll(id, "_", "-"))
 			return strings.ReplaceAll(fmt.Sprintf("00000000-0000-4000-8000-%012x", n), "-", id[8:9])
 		}
-		return head + fmt.Sprintf("%0*x", len(digits), r.number(digits))
+		if pod && len(digits) != 32 {
+			digits = id[len("po"):] // the d is a digit of a longer run
+		}
+		return strings.TrimSuffix(id, digits) + fmt.Sprintf("%0*x", len(digits), r.number(digits))
 	})
 }
 

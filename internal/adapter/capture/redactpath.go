@@ -59,11 +59,62 @@ func (r *Redactor) segment(s string) string {
 	if structure.MatchString(s) {
 		return s
 	}
+	if identifier.MatchString(s) || strings.Contains(s, "kubepods") {
+		return r.around(s)
+	}
 	ext := ""
-	for _, e := range []string{".service", ".slice", ".scope"} {
+	for _, e := range []string{".service", ".slice", ".scope", ".socket", ".mount", ".swap"} {
 		if strings.HasSuffix(s, e) {
 			ext = e
 		}
 	}
 	return r.name("unit", strings.TrimSuffix(s, ext)) + ext
+}
+
+// around replaces the words around the identifiers of a segment.
+func (r *Redactor) around(s string) string {
+	var b strings.Builder
+	for s != "" {
+		at := identifier.FindStringIndex(s)
+		if at == nil {
+			b.WriteString(r.words(s))
+			break
+		}
+		b.WriteString(r.words(s[:at[0]]))
+		if last := lastWord.FindString(s[:at[0]]); last != "" && s[at[0]] != 'p' && r.words(last) != last {
+			b.WriteByte('-') // a pseudonym's number must not run into the digits
+		}
+		b.WriteString(s[at[0]:at[1]])
+		s = s[at[1]:]
+	}
+	return b.String()
+}
+
+var (
+	word     = regexp.MustCompile(`[^-_.:@ ]+`)
+	lastWord = regexp.MustCompile(`[^-_.:@ ]+$`)
+)
+
+// structural are the words that say what sort of cgroup a segment names.
+var structural = map[string]bool{
+	"kubepods": true, "kubelet": true, "burstable": true, "besteffort": true, "guaranteed": true, "pod": true,
+	"slice": true, "scope": true, "service": true, "cri": true, "containerd": true,
+}
+
+// engines are the words by which a pod, a container and its monitor are told,
+// even within other words.
+var engines = []string{"kubepods", "conmon", "cri-containerd", "nerdctl", "crio", "libpod", "docker"}
+
+func (r *Redactor) words(s string) string {
+	return word.ReplaceAllStringFunc(s, func(w string) string {
+		if structural[w] {
+			return w
+		}
+		for _, e := range engines {
+			if strings.Contains(w, e) {
+				return e
+			}
+		}
+		return r.name("unit", w)
+	})
 }
