@@ -173,6 +173,9 @@ func printOnce(c *cobra.Command, view *top.View, readings []top.Reading, flags t
 		width = term.width
 	}
 	view.Show(readings)
+	if !view.HasNodes() {
+		return silent(readings, flags)
+	}
 	if err := term.print(out, view.Page(width), flags.colour); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}

@@ -93,6 +93,11 @@ func (b Block) migBar() Bar {
 	}
 	lost := lostSlices(b.Device.DeviceSlices, b.Device.StrandedSlices, taken)
 	bar := Bar{}
+	for _, p := range taken {
+		if p.Size == 0 || b.Device.DeviceSlices == 0 {
+			return b.unplacedBar()
+		}
+	}
 	for s := uint32(0); s < b.Device.DeviceSlices; {
 		if p := b.at(s); p != nil {
 			bar.Regions = append(bar.Regions, Region{Slices: p.Placement.Size, Bar: p.bar()})
@@ -107,6 +112,17 @@ func (b Block) migBar() Bar {
 		s++
 	}
 	return bar
+}
+
+// unplacedBar is the bar of instances whose slices are not known: one beside
+// the other, and after them what cannot be told.
+func (b Block) unplacedBar() Bar {
+	bar := Bar{}
+	for _, p := range b.Parts {
+		bar.Regions = append(bar.Regions, Region{Slices: 1, Bar: p.bar()})
+	}
+	unknown := Bar{Capacity: 1, Segments: []Segment{{Fill: FillUnknown, Bytes: 1}}}
+	return Bar{Regions: append(bar.Regions, Region{Slices: 1, Bar: unknown})}
 }
 
 // at is the instance that begins at a slice.

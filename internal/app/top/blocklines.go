@@ -73,9 +73,25 @@ func (v *View) block(b Block, width int, withNode bool) []Line {
 		if p.ID.IsInstance() {
 			out = append(out, v.partHead(p, width))
 		}
-		out = append(out, v.partRows(p, width)...)
+		if !p.idle() {
+			out = append(out, v.partRows(p, width)...)
+		}
 	}
 	return out
+}
+
+// idle: an instance that nobody was given or uses. Its whole memory is free
+// but for what the driver keeps, and a line says so.
+func (p Part) idle() bool {
+	if !p.ID.IsInstance() || !p.Balanced || deref(p.Unattributed) > 0 {
+		return false
+	}
+	for _, r := range p.Rows {
+		if r.Kind < KindReserve {
+			return false
+		}
+	}
+	return true
 }
 
 func (v *View) blockHead(b Block, width int, withNode bool) Line {
@@ -168,7 +184,9 @@ func (v *View) partHead(p Part, width int) Line {
 		plain("  "), styled("bold", fmt.Sprintf("gi %d  %s", p.ID.Instance, p.Profile)),
 		plain("  " + where),
 	}
-	if p.Mode != gpu.ModeMIG {
+	if p.idle() {
+		left = append(left, styled("dim", v.Glyphs.Dot+"idle "), styled("good", v.Glyphs.OK))
+	} else if p.Mode != gpu.ModeMIG {
 		left = append(left, plain(v.Glyphs.Dot), styled("title", v.modeText(p.Partition)))
 	}
 	if text := v.activity(p.Partition, width); text != "" {

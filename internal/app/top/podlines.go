@@ -8,16 +8,16 @@ import (
 )
 
 // podColumns are the widths of the table of pods.
-type podColumns struct{ name, places, used, reserved, sm, bar int }
+type podColumns struct{ name, places, used, reserved, sm, bar, notes int }
 
 func podColumnsFor(width int) podColumns {
-	c := podColumns{places: 9, used: 10, reserved: 9, sm: 7, bar: 12}
+	c := podColumns{places: 9, used: 10, reserved: 9, sm: 7, bar: 12, notes: 10}
 	if width >= widerScreen {
-		c.places, c.bar = 16, 30
+		c.places, c.bar, c.notes = 14, 24, 20
 	} else if width < wideScreen {
 		c.bar = 10
 	}
-	c.name = min(max(width-2-c.places-c.used-c.reserved-c.sm-c.bar-1-10, 12), 50)
+	c.name = min(max(width-2-c.places-c.used-c.reserved-c.sm-c.bar-1-c.notes, 12), 50)
 	return c
 }
 
@@ -68,7 +68,7 @@ func (v *View) podLine(h Holding, c podColumns, width int) Line {
 		role = "dim"
 	}
 	places := strings.Join(h.Places, ",")
-	if width < widerScreen && len(h.Places) > 1 && len(places) >= c.places {
+	if len(h.Places) > 1 && (h.Kind >= KindReserve || len(places) >= c.places) {
 		places = count(len(h.Places), "part")
 	}
 	line := Line{

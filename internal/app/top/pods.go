@@ -17,6 +17,8 @@ type Holding struct {
 	Places []string
 	// Capacity is that of the partitions it is on.
 	Capacity uint64
+
+	smUnknown bool
 }
 
 // holdings are the blocks' rows by owner, platform accounts at the end.
@@ -60,17 +62,25 @@ func (h *Holding) merge(r Row) {
 			h.Reserved = &sum
 		}
 	}
-	if r.SM != nil {
+	h.mergeSM(r)
+	for _, n := range r.Notes {
+		if !slices.Contains(h.Notes, n) {
+			h.Notes = append(h.Notes, n)
+		}
+	}
+}
+
+// mergeSM adds a row's SM share: a sum of which a part is unknown is unknown.
+func (h *Holding) mergeSM(r Row) {
+	switch {
+	case r.SM == nil:
+		h.SM, h.smUnknown = nil, true
+	case !h.smUnknown:
 		sum := *r.SM
 		if h.SM != nil {
 			sum += *h.SM
 		}
 		h.SM, h.SMGrade = &sum, worse(h.SMGrade, r.SMGrade)
-	}
-	for _, n := range r.Notes {
-		if !slices.Contains(h.Notes, n) {
-			h.Notes = append(h.Notes, n)
-		}
 	}
 }
 

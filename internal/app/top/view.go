@@ -55,6 +55,9 @@ func (v *View) Show(readings []Reading) {
 	v.palette.assign(held)
 }
 
+// HasNodes reports whether any node was read yet.
+func (v *View) HasNodes() bool { return v.nodes() > 0 }
+
 func deref(p *uint64) uint64 {
 	if p == nil {
 		return 0
@@ -109,7 +112,7 @@ func (v *View) Frame(width, height int) []Line {
 	for len(body) < v.page {
 		body = append(body, Line{})
 	}
-	return cleanLines(append(append(head, body...), foot...))
+	return v.fit(append(append(head, body...), foot...), width)
 }
 
 // Page is everything, as one text: what --once prints.
@@ -119,7 +122,7 @@ func (v *View) Page(width int) []Line {
 	if len(out[len(out)-1]) > 0 {
 		out = append(out, Line{})
 	}
-	return cleanLines(append(out, v.legend(width)...))
+	return v.fit(append(out, v.legend(width)...), width)
 }
 
 func (v *View) body(width int) []Line {
@@ -138,12 +141,14 @@ func (v *View) body(width int) []Line {
 	return append(out, v.findingLines(width, false)...)
 }
 
-// cleanLines makes every text safe to print, whoever chose it.
-func cleanLines(lines []Line) []Line {
-	for _, l := range lines {
-		for i := range l {
-			l[i].Text = clean(l[i].Text)
+// fit makes every text safe to print, whoever chose it, and no line wider
+// than the screen.
+func (v *View) fit(lines []Line, width int) []Line {
+	for i, l := range lines {
+		for j := range l {
+			l[j].Text = clean(l[j].Text)
 		}
+		lines[i] = v.Glyphs.clip(l, width)
 	}
 	return lines
 }
