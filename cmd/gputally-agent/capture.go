@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -80,14 +79,12 @@ func writeCapture(ctx context.Context, c *config, duration time.Duration, redact
 		defer func() { err = errors.Join(err, f.Close()) }()
 		out = f
 	}
-	buf := bufio.NewWriter(out)
-	defer func() { err = errors.Join(err, buf.Flush()) }()
 	src, err := openSources(c, nil, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	rec := &recorder{w: capture.NewWriter(buf)}
+	rec := &recorder{w: capture.NewWriter(out)}
 	rec.w.Interval, rec.w.Title = c.interval, title
 	if redact {
 		rec.redactor = capture.NewRedactor()

@@ -185,6 +185,33 @@ func TestAgentEndToEnd(t *testing.T) {
 	}
 }
 
+// On a node of Kubernetes whose kubelet and API server cannot be reached the
+// agent measures, is ready, and says what it does not know.
+func TestKubernetesOutOfReach(t *testing.T) {
+	library, _ := holding(t)
+	dir := t.TempDir()
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	text := `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}],
+contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}]}`
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := startAgent(t, library, filepath.Join(dir, "spool"), "--standalone=false", "--kubeconfig", kubeconfig,
+		"--node-name", "n1", "--pod-resources-socket", filepath.Join(dir, "no.sock"))
+	metrics := a.until("/metrics", `gputally_source_up{source="kubernetes"} 0`)
+	for _, want := range []string{`gputally_source_up{source="pod_resources"} 0`, `gputally_source_up{source="nvml"} 1`,
+		`gputally_agent_info{agent_id=`, `mode="kubernetes"`, "gputally_memory_used_bytes{"} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("no %q in:\n%s", want, metrics)
+		}
+	}
+	if strings.Contains(metrics, "gputally_partition_grants{") {
+		t.Error("grants are counted though nobody could read them")
+	}
+	a.until("/readyz", "ok")
+	a.stop()
+}
+
 // Killed outright, the agent loses the open window only, and the next one says
 // from when to when nothing was recorded.
 func TestKilledAgentLeavesAGap(t *testing.T) {

@@ -117,7 +117,7 @@ func serve(ctx context.Context, c *config, stderr io.Writer) (err error) {
 		func(ctx context.Context) error { return agenthttp.Serve(ctx, listener, handler) },
 		a.Run,
 	)
-	log.Info("agent ends", "error", err)
+	log.Info("agent ends")
 	return err
 }
 

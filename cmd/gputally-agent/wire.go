@@ -68,7 +68,7 @@ func openSources(c *config, instances map[gpu.UUID]int64, log *slog.Logger) (*so
 }
 
 func (s *sources) openKubernetes(c *config, log *slog.Logger) error {
-	grants, err := podresources.New(podresources.Options{Socket: c.socket, Deadline: c.interval / 2})
+	grants, err := podresources.New(podresources.Options{Socket: c.socket, Deadline: c.interval / 4})
 	if err != nil {
 		return err
 	}

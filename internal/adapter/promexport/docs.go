@@ -30,7 +30,7 @@ scrape are of the same sample.
 - **When a holder goes**, its series go with the next sample. Its counter ` + "`gputally_memory_byte_seconds_total`" + ` stays for two minutes
   more (three intervals, if that is longer), so that the last value is scraped. Counters begin at 0 when the agent does.
 - **Bytes add up.** For each partition the classes of ` + "`gputally_partition_memory_bytes`" + ` sum to its capacity, and the used class is
-  the sum of ` + "`gputally_memory_used_bytes`" + ` over its holders.
+  the sum of ` + "`gputally_memory_used_bytes`" + ` over its holders but those of holder_kind unknown, whose bytes are unattributed.
 - **The agent's own cost** is in ` + "`process_*` and `go_*`" + `, as the Prometheus client gives them; ` + "`promhttp_metric_handler_errors_total`" + ` counts
   series that could not be shown.
 

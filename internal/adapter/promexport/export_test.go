@@ -34,10 +34,11 @@ func full() State {
 	whole := attribution.Partition{
 		ID: gpu.Whole("GPU-0"), State: gpu.StateOK, Names: []gpu.UUID{"GPU-0"}, Model: "Test", Slot: "0000:07:00.0",
 		Mode: gpu.ModeTimeSlicing, Replicas: p(int64(4)), GrantsKnown: true, Grade: gpu.Measured, SignalsGrade: gpu.Indivisible,
-		Capacity: p(uint64(40 * gib)), Reserved: p(uint64(gib)), Used: p(uint64(12 * gib)), Unattributed: p(uint64(2 * gib)), Free: p(uint64(27 * gib)),
+		Capacity: p(uint64(40 * gib)), Reserved: p(uint64(gib)), Used: p(uint64(12 * gib)), Unattributed: p(uint64(1 * gib)), Free: p(uint64(27 * gib)),
 		Holdings: []attribution.Holding{
 			{Holder: pod("a"), Bytes: p(uint64(10 * gib)), Grade: gpu.Measured, SM: p(0.5), SMGrade: gpu.Estimated},
 			{Holder: pod("b"), Grade: gpu.Unmeasured},
+			{Holder: workload.Holder{Kind: workload.KindUnknown}, Bytes: p(uint64(gib)), Grade: gpu.Measured},
 		},
 		Grants:  []attribution.Grant{{Holder: pod("a"), Source: "kubelet", Resource: "nvidia.com/gpu", Mode: gpu.ModeTimeSlicing, ReservedBytes: p(uint64(0)), LimitBytes: p(uint64(20 * gib))}},
 		Signals: sample.Signals{Busy: p(0.97)},

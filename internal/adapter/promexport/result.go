@@ -81,16 +81,21 @@ func joinUUIDs(names []gpu.UUID) string {
 }
 
 // memory writes the balance of a partition. The class used is what named
-// holders have; without it the others are still what NVML said.
+// holders have; what processes hold that nobody can be named for is
+// unattributed, as accounting.md §2 has it.
 func (o out) memory(p *attribution.Partition, at []string) {
 	known(o, partitionCapacity, p.Capacity, 1, at...)
 	class := func(name string, v *uint64) {
 		known(o, partitionMemory, v, 1, append(at, name, string(p.Grade))...)
 	}
-	var used uint64
+	var used, unknown uint64
 	for _, h := range p.Holdings {
 		if h.Bytes != nil {
-			used += *h.Bytes
+			if h.Holder.Kind == workload.KindUnknown {
+				unknown += *h.Bytes
+			} else {
+				used += *h.Bytes
+			}
 			o.put(memoryUsed, float64(*h.Bytes), append(holderLabels(p.ID, h.Holder), string(h.Grade))...)
 		}
 		known(o, holderSM, h.SM, 1, append(holderLabels(p.ID, h.Holder), string(h.SMGrade))...)
@@ -99,10 +104,11 @@ func (o out) memory(p *attribution.Partition, at []string) {
 		return
 	}
 	class("reserved", p.Reserved)
-	if p.Used != nil {
+	if p.Unattributed != nil {
+		unknown += *p.Unattributed
 		class("used", &used)
+		class("unattributed", &unknown)
 	}
-	class("unattributed", p.Unattributed)
 	class("free", p.Free)
 }
 

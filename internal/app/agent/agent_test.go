@@ -12,6 +12,7 @@ import (
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/sample"
 	"github.com/gputally/gputally/internal/core/usage"
+	"github.com/gputally/gputally/internal/core/workload"
 )
 
 // story runs f in a bubble of its own time; the bubble's clock begins at
@@ -114,6 +115,38 @@ func TestHungGPUSourceLeavesTheRestWorking(t *testing.T) {
 		if n := r.log.count("source fails"); n != 1 {
 			t.Errorf("the failure was logged %d times, want once", n)
 		}
+	})
+}
+
+func TestHungProcLeavesOwnersAsTheyWere(t *testing.T) {
+	story(t, func(t *testing.T) {
+		w := newWorld()
+		w.held[1] = gib
+		r := begin(t, w, nil)
+		at(12 * time.Second)
+		block := make(chan struct{})
+		w.set(func() { w.blockProc = block })
+		at(time.Minute)
+		w.set(func() { w.held[2] = gib })
+		at(10 * time.Second)
+		s := r.agent.Snapshot()
+		p := s.Result.Partitions[0]
+		if len(p.Holdings) == 0 || p.Holdings[0].Holder.Account() != "team/p1" {
+			t.Errorf("holdings %+v, want team/p1 as before", p.Holdings)
+		}
+		if len(p.Holdings) != 2 || p.Holdings[1].Holder.Kind != workload.KindUnknown {
+			t.Errorf("holdings %+v, want the process that nobody could ask about as unknown", p.Holdings)
+		}
+		if s.Result.Sources[SourceProcesses].OK {
+			t.Error("the source counts as sound")
+		}
+		w.set(func() { w.blockProc = nil })
+		close(block)
+		at(10 * time.Second)
+		if p := r.agent.Snapshot().Result.Partitions[0]; len(p.Holdings) != 2 || p.Holdings[1].Holder.Account() != "team/p2" {
+			t.Errorf("afterwards %+v, want both pods", p.Holdings)
+		}
+		r.end()
 	})
 }
 

@@ -39,7 +39,9 @@ type world struct {
 	gpuDelay time.Duration
 	block    chan struct{}
 	reading  int // GPU reads under way
-	wallStep time.Duration
+	// blockProc, while not nil, hangs a read of /proc.
+	blockProc chan struct{}
+	wallStep  time.Duration
 }
 
 func newWorld() *world {
@@ -93,6 +95,12 @@ func (w *world) RestartNeeded() bool {
 func podUID(pid int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", pid) }
 
 func (w *world) Processes(pids []int) map[int]sample.Process {
+	w.mu.Lock()
+	block := w.blockProc
+	w.mu.Unlock()
+	if block != nil {
+		<-block
+	}
 	out := map[int]sample.Process{}
 	for _, pid := range pids {
 		out[pid] = sample.Process{StartTicks: uint64(pid), Comm: "train", Cgroup: fmt.Sprintf(

@@ -24,9 +24,12 @@ type gatherer struct {
 	reach  *probe[[]sample.Reach]
 	grants *probe[sample.Grants]
 
-	pids  []int // asked of procs; set before each take
-	known []sample.Device
-	lib   sample.Library
+	pids []int // asked of procs; set before each take
+	// What was last heard, for a sample in which a source says nothing.
+	known     []sample.Device
+	lib       sample.Library
+	processes map[int]sample.Process
+	reached   []sample.Reach
 }
 
 type gpuAnswer struct {
@@ -119,14 +122,27 @@ func (g *gatherer) hung(why string) (sample.Library, []sample.Device) {
 	return lib, out
 }
 
-// readProcesses asks /proc about the processes that the devices name.
+// readProcesses asks /proc about the processes that the devices name. While it
+// does not answer, what it last said of them stands: an owner is not lost
+// because a read took too long.
 func (g *gatherer) readProcesses(ctx context.Context, devices []sample.Device, report reporter) map[int]sample.Process {
+	pids := pidsOf(devices)
 	if !g.procs.stuck() {
-		g.pids = pidsOf(devices)
+		g.pids = pids
 	}
-	procs, _, st := g.procs.take(ctx)
+	procs, ok, st := g.procs.take(ctx)
 	report(SourceProcesses, st)
-	return procs
+	if ok {
+		g.processes = procs
+		return procs
+	}
+	last := map[int]sample.Process{}
+	for _, pid := range pids {
+		if p, known := g.processes[pid]; known {
+			last[pid] = p
+		}
+	}
+	return last
 }
 
 // pidsOf lists the processes of all devices and instances, once each.
@@ -154,8 +170,11 @@ func (g *gatherer) readPods(ctx context.Context, s *sample.Sample, report report
 }
 
 func (g *gatherer) readReach(ctx context.Context, s *sample.Sample, report reporter) {
-	v, _, st := g.reach.take(ctx)
-	s.Reach = v
+	v, ok, st := g.reach.take(ctx)
+	if ok {
+		g.reached = v
+	}
+	s.Reach = g.reached
 	report(SourceReach, st)
 }
 
