@@ -50,7 +50,7 @@ func (p *printer) moment(r Report) {
 	}
 	p.line("MEMORY at %s (+%s), in MiB", r.Moment.At.Format(time.RFC3339Nano), span(r.OffsetMS))
 	if !r.Moment.NVML.OK {
-		p.line("  NVML is not available: %s", r.Moment.NVML.Error)
+		p.wrapped("  NVML is not available: ", r.Moment.NVML.Error)
 	}
 	for _, part := range r.Moment.Partitions {
 		p.partition(part)
@@ -66,7 +66,7 @@ func (p *printer) partition(part attribution.Partition) {
 	p.line("")
 	p.line("%s", title(part))
 	if part.State != gpu.StateOK {
-		p.line("  %s: %s", account(part.State), cmpOr(part.Reason, string(part.State)))
+		p.wrapped("  "+account(part.State)+": ", cmpOr(part.Reason, string(part.State)))
 		p.grants(part.Grants)
 		return
 	}
