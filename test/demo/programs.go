@@ -23,7 +23,9 @@ import (
 type agent struct {
 	url, spool, log string
 	cmd             *exec.Cmd
-	ended           chan error
+	// ended is closed when the agent did, with err.
+	ended chan struct{}
+	err   error
 }
 
 // startAgent runs the agent with its flags pointing at the stage.
@@ -34,7 +36,7 @@ func startAgent(ctx context.Context, o options, s *stage.Stage) (*agent, error) 
 	}
 	a := &agent{
 		url: "http://" + listen, spool: filepath.Join(s.Dir, "spool"), log: filepath.Join(s.Dir, "agent.log"),
-		ended: make(chan error, 1),
+		ended: make(chan struct{}),
 	}
 	log, err := os.Create(a.log)
 	if err != nil {
@@ -55,7 +57,10 @@ func startAgent(ctx context.Context, o options, s *stage.Stage) (*agent, error) 
 	if err := a.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start agent: %w", err)
 	}
-	go func() { a.ended <- a.cmd.Wait() }()
+	go func() {
+		a.err = a.cmd.Wait()
+		close(a.ended)
+	}()
 	return a, nil
 }
 
@@ -90,8 +95,8 @@ func (a *agent) ready(ctx context.Context, samples uint64) error {
 	why := "it does not answer"
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		select {
-		case err := <-a.ended:
-			return fmt.Errorf("the agent ended: %v\n%s", err, a.lastLog())
+		case <-a.ended:
+			return fmt.Errorf("the agent ended: %v\n%s", a.err, a.lastLog())
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(100 * time.Millisecond):

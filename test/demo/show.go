@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,8 +45,8 @@ func printOnce(ctx context.Context, o options, a *agent, out io.Writer) error {
 // watch says what is staged and shows it live.
 func watch(ctx context.Context, o options, a *agent, s *stage.Stage, out io.Writer) error {
 	introduce(o, a, s, out)
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
-		return err
+	if !enter(ctx) {
+		return ctx.Err()
 	}
 	top := exec.CommandContext(ctx, filepath.Join(o.bin, "gputally"), "top", "--agent", a.url, "--interval", "1s")
 	top.Stdin, top.Stdout, top.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -56,6 +55,21 @@ func watch(ctx context.Context, o options, a *agent, s *stage.Stage, out io.Writ
 	}
 	fmt.Fprintln(out, "Ended; everything staged was removed.")
 	return nil
+}
+
+// enter waits for the Enter key; false if the program is told to end first.
+func enter(ctx context.Context) bool {
+	pressed := make(chan struct{})
+	go func() {
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // at the end of the input, too
+		close(pressed)
+	}()
+	select {
+	case <-pressed:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func introduce(o options, a *agent, s *stage.Stage, out io.Writer) {
