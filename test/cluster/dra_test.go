@@ -38,6 +38,7 @@ func draSharedClaim(t *testing.T) {
 	draDriver(t)
 	apply(t, gpuClass(false)+"\n---\n"+sharedClaim)
 	var held []holding
+	var given []grant
 	var uuid string
 	for i, name := range []string{"claim1", "claim2"} {
 		apply(t, holderPod(name, holderImage, "resources: {claims: [{name: gpu}]}")+
@@ -47,10 +48,11 @@ func draSharedClaim(t *testing.T) {
 		bytes := uint64(i+5) * gib
 		g.hold(t, uuid, pid, bytes)
 		held = append(held, holding{who: name + "/main", partition: uuid, bytes: bytes})
+		given = append(given, grant{name, uuid, "dra", together})
 	}
 	device := draName[uuid]
 	granted(t, "claim1/main claim "+device, "claim2/main claim "+device)
-	startAgent(t).says(t, truth{holdings: held, modes: map[string]string{uuid: "shared-claim"}})
+	startAgent(t).says(t, truth{holdings: held, grants: given, modes: map[string]string{uuid: "shared-claim"}})
 }
 
 // draExtendedResource: a pod asks for plain nvidia.com/gpu and Kubernetes serves it
@@ -67,6 +69,7 @@ func draExtendedResource(t *testing.T) {
 	granted(t, "extended/main claim "+draName[uuid])
 	startAgent(t).says(t, truth{
 		holdings: []holding{{who: "extended/main", partition: uuid, bytes: 9 * gib}},
+		grants:   []grant{{"extended", uuid, "dra", cardBytes}},
 		modes:    map[string]string{uuid: "exclusive"},
 	})
 }

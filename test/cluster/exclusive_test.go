@@ -21,6 +21,7 @@ func exclusive(t *testing.T) {
 	canOpen(t, pid, uuid)
 	startAgent(t).says(t, truth{
 		holdings: []holding{{who: "train/main", partition: uuid, bytes: 6 * gib}},
+		grants:   []grant{{"train", uuid, "kubelet", cardBytes}},
 		modes:    map[string]string{uuid: "exclusive"},
 	})
 }

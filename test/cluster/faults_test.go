@@ -14,13 +14,14 @@ func lonePod(t *testing.T, name string) (*gpus, *agent, truth) {
 	apply(t, gpuPod(name, "nvidia.com/gpu"))
 	_, pid := running(t, name, "main")
 	g.hold(t, gpuA, pid, 8*gib)
-	true1 := truth{
+	before := truth{
 		holdings: []holding{{who: name + "/main", partition: gpuA, bytes: 8 * gib}},
+		grants:   []grant{{name, gpuA, "kubelet", cardBytes}},
 		modes:    map[string]string{gpuA: "exclusive"},
 	}
 	a := startAgent(t)
-	a.says(t, true1)
-	return g, a, true1
+	a.says(t, before)
+	return g, a, before
 }
 
 // kubeletRestart: while the kubelet is gone nobody can say who was given the GPU; the

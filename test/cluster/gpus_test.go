@@ -19,6 +19,8 @@ const (
 
 	gib = 1 << 30
 
+	cardBytes = 40 * gib
+
 	stateFile = "/run/mock-nvml/state"
 	driver    = "driver 570.172.08\ncuda 12080\n"
 	cardA     = "gpu uuid=" + gpuA + " profile=a100-40gb name=NVIDIA_A100-SXM4-40GB mem=42949672960\n"

@@ -27,6 +27,7 @@ func leakThroughImage(t *testing.T) {
 			{who: "honest/main", partition: uuid, bytes: 10 * gib},
 			{who: "leak/main", partition: uuid, bytes: 2 * gib, leak: true},
 		},
+		grants:   []grant{{"honest", uuid, "kubelet", cardBytes}},
 		findings: []finding{{"unallocated_gpu_use", "leak"}, {"exposure", "leak"}},
 		modes:    map[string]string{uuid: "exclusive"},
 	})

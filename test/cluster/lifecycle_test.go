@@ -38,14 +38,15 @@ func initContainer(t *testing.T) {
 	g.hold(t, gpuA, pid, 2*gib)
 	a := startAgent(t)
 	modes := map[string]string{gpuA: "exclusive"}
-	a.says(t, truth{holdings: []holding{{who: "staged/prepare", partition: gpuA, bytes: 2 * gib}}, modes: modes})
+	given := []grant{{"staged", gpuA, "kubelet", cardBytes}}
+	a.says(t, truth{holdings: []holding{{who: "staged/prepare", partition: gpuA, bytes: 2 * gib}}, grants: given, modes: modes})
 
 	g.release(t, pid)
 	terminate(t, pid)
 	_, pid = running(t, "staged", "main")
 	g.hold(t, gpuA, pid, 4*gib)
 	granted(t, "staged/main nvidia.com/gpu "+gpuA)
-	a.says(t, truth{holdings: []holding{{who: "staged/main", partition: gpuA, bytes: 4 * gib}}, modes: modes})
+	a.says(t, truth{holdings: []holding{{who: "staged/main", partition: gpuA, bytes: 4 * gib}}, grants: given, modes: modes})
 }
 
 const jobManifest = `apiVersion: batch/v1
@@ -75,6 +76,7 @@ func finishedJob(t *testing.T) {
 	a := startAgent(t)
 	a.says(t, truth{
 		holdings: []holding{{who: name + "/main", partition: gpuA, bytes: 7 * gib}},
+		grants:   []grant{{name, gpuA, "kubelet", cardBytes}},
 		modes:    map[string]string{gpuA: "exclusive"},
 	})
 
@@ -93,7 +95,8 @@ func replacedPod(t *testing.T) {
 	g.hold(t, gpuA, pid, 1*gib)
 	a := startAgent(t)
 	modes := map[string]string{gpuA: "exclusive"}
-	a.says(t, truth{holdings: []holding{{who: "same/main", partition: gpuA, bytes: 1 * gib}}, modes: modes})
+	given := []grant{{"same", gpuA, "kubelet", cardBytes}}
+	a.says(t, truth{holdings: []holding{{who: "same/main", partition: gpuA, bytes: 1 * gib}}, grants: given, modes: modes})
 
 	g.release(t, pid)
 	remove(t, podPath("same"))
@@ -103,7 +106,7 @@ func replacedPod(t *testing.T) {
 		t.Fatalf("both pods have the UID %s", first.Metadata.UID)
 	}
 	g.hold(t, gpuA, pid, 2*gib)
-	a.says(t, truth{holdings: []holding{{who: "same/main", partition: gpuA, bytes: 2 * gib}}, modes: modes})
+	a.says(t, truth{holdings: []holding{{who: "same/main", partition: gpuA, bytes: 2 * gib}}, grants: given, modes: modes})
 	a.stop(t)
 	a.recorded(t, first.Metadata.UID, 1*gib)
 	a.recorded(t, second.Metadata.UID, 2*gib)

@@ -52,6 +52,9 @@ func (m metrics) lines(uuids map[string]string) []string {
 		who := l["workload_pod"] + "/" + l["workload_container"]
 		lines = append(lines, holding{who: who, partition: at(l), bytes: uint64(v)}.line())
 	})
+	m.series("gputally_memory_reserved_bytes", func(l map[string]string, v float64) {
+		lines = append(lines, grant{pod: l["workload_pod"], partition: at(l), source: l["source"], reserved: uint64(v)}.line())
+	})
 	m.series("gputally_partition_sharing_mode", func(l map[string]string, _ float64) {
 		if l["mode"] != "none" {
 			lines = append(lines, modeLine(at(l), l["mode"]))

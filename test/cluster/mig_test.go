@@ -15,6 +15,8 @@ const (
 	mig7 = "MIG-11111111-0000-0000-0000-000000000007"
 	mig8 = "MIG-22222222-0000-0000-0000-000000000008"
 
+	sliceBytes = 4864 << 20 // what 1g.5gb has
+
 	// One whole card, and one split into two of its seven smallest instances.
 	migCards = driver + cardA +
 		"gpu uuid=" + gpuB + " profile=a100-40gb name=NVIDIA_A100-SXM4-40GB mem=42949672960 mig=1\n" +
@@ -41,7 +43,8 @@ func migMixed(t *testing.T) {
 			{who: "slice/main", partition: mig, bytes: 1 * gib},
 			{who: "whole/main", partition: gpuA, bytes: 20 * gib},
 		},
-		modes: map[string]string{gpuA: "exclusive", gpuB: "mig", mig7: "mig", mig8: "mig"},
+		grants: []grant{{"slice", mig, "kubelet", sliceBytes}, {"whole", gpuA, "kubelet", cardBytes}},
+		modes:  map[string]string{gpuA: "exclusive", gpuB: "mig", mig7: "mig", mig8: "mig"},
 	})
 }
 

@@ -18,13 +18,15 @@ func mps(t *testing.T) {
 	g := install(t, oneCard)
 	devicePlugin(t, fourMPSReplicas)
 	var held []holding
+	var given []grant
 	for i, name := range []string{"mps1", "mps2"} {
 		apply(t, gpuPod(name, "nvidia.com/gpu"))
 		_, pid := running(t, name, "main")
 		bytes := uint64(i+3) * gib
 		g.holdAs(t, "mps", gpuA, pid, bytes)
 		held = append(held, holding{who: name + "/main", partition: gpuA, bytes: bytes})
+		given = append(given, grant{name, gpuA, "kubelet", cardBytes / 4}) // MPS enforces the replica's share
 	}
 	granted(t, "mps1/main nvidia.com/gpu "+gpuA+"::*", "mps2/main nvidia.com/gpu "+gpuA+"::*")
-	startAgent(t).says(t, truth{holdings: held, modes: map[string]string{gpuA: "mps"}})
+	startAgent(t).says(t, truth{holdings: held, grants: given, modes: map[string]string{gpuA: "mps"}})
 }

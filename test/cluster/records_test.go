@@ -35,6 +35,11 @@ type batch struct {
 		ByteMS    uint64      `json:"byte_ms"`
 		PeakBytes uint64      `json:"peak_bytes"`
 	} `json:"holders"`
+	Grants []struct {
+		Partition partitionID `json:"partition"`
+		Grant     grantSeen   `json:"grant"`
+		GrantedMS int64       `json:"granted_ms"`
+	} `json:"grants"`
 	Findings []struct {
 		Kind   string `json:"kind"`
 		Holder holder `json:"holder"`
@@ -72,7 +77,7 @@ func (a *agent) recordedAll(t *testing.T) {
 	batches := a.records(t)
 	balanced(t, batches)
 	names := map[partitionID]string{}
-	held, leaks, found := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	held, leaks, granted, found := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, b := range batches {
 		for _, p := range b.Partitions {
 			names[p.Partition] = p.Partition.Device
@@ -85,6 +90,9 @@ func (a *agent) recordedAll(t *testing.T) {
 			held[line] = true
 			leaks[line] = h.Leak
 		}
+		for _, g := range b.Grants {
+			granted[g.Grant.line(names[g.Partition])] = g.GrantedMS > 0
+		}
 		for _, f := range b.Findings {
 			found[findingLine(f.Kind, f.Holder.Pod)] = true
 		}
@@ -95,6 +103,11 @@ func (a *agent) recordedAll(t *testing.T) {
 				t.Errorf("no record says that %s; there are %v", h.line(), keys(held))
 			} else if leaks[h.line()] != h.leak {
 				t.Errorf("the record of %s says leak: %v", h.line(), !h.leak)
+			}
+		}
+		for _, g := range said.grants {
+			if !granted[g.line()] {
+				t.Errorf("no record says that %s; there are %v", g.line(), keys(granted))
 			}
 		}
 		for _, f := range said.findings {

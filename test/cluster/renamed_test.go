@@ -18,6 +18,7 @@ func renamed(t *testing.T) {
 	g := install(t, twoCards)
 	devicePlugin(t, renamedReplicas)
 	var held []holding
+	var given []grant
 	var grants []string
 	modes := map[string]string{}
 	for i, name := range []string{"shared1", "shared2", "shared3"} {
@@ -27,9 +28,10 @@ func renamed(t *testing.T) {
 		bytes := uint64(i+2) * gib
 		g.hold(t, uuid, pid, bytes)
 		held = append(held, holding{who: name + "/main", partition: uuid, bytes: bytes})
+		given = append(given, grant{name, uuid, "kubelet", 0})
 		grants = append(grants, name+"/main nvidia.com/gpu.shared "+uuid+"::*")
 		modes[uuid] = "shared"
 	}
 	granted(t, grants...)
-	startAgent(t).says(t, truth{holdings: held, modes: modes})
+	startAgent(t).says(t, truth{holdings: held, grants: given, modes: modes})
 }

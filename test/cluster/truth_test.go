@@ -5,11 +5,12 @@
 package cluster_test
 
 // truth is what a scenario has put on the node at one moment, and so what gputally
-// must say: exactly these holdings and exactly these findings.
+// must say: exactly these holdings, grants, findings and modes, and no others.
 type truth struct {
 	holdings []holding
+	grants   []grant
 	findings []finding
-	// modes holds the sharing mode of each partition a pod was given.
+	// modes holds the sharing mode of each partition that has one.
 	modes map[string]string
 }
 
@@ -20,6 +21,18 @@ type holding struct {
 	bytes     uint64
 	leak      bool
 }
+
+// grant is what a pod was given.
+type grant struct {
+	pod       string
+	partition string
+	source    string // kubelet or dra
+	reserved  uint64 // bytes that nobody else can have; together under a shared claim
+}
+
+// together stands for the reserve of a pod that shares its claim: the claim's reserve is
+// no single pod's. The views leave it out, and /metrics has no series for it.
+const together = ^uint64(0)
 
 // finding is a finding about one pod.
 type finding struct {
