@@ -26,6 +26,8 @@ type Block struct {
 	Device   attribution.Partition
 	Parts    []Part
 	Findings int
+	// Standalone: nothing is granted on this host, so no mode is known.
+	Standalone bool
 	// Capacity and Used are those of the parts together, nil if unknown.
 	Capacity, Used *uint64
 }
@@ -35,7 +37,7 @@ func blocks(r *attribution.Result) []Block {
 	var out []Block
 	for _, p := range r.Partitions {
 		if len(out) == 0 || out[len(out)-1].Device.ID.Device != p.ID.Device {
-			out = append(out, Block{Node: r.Node, Device: p})
+			out = append(out, Block{Node: r.Node, Device: p, Standalone: r.Standalone})
 		}
 		b := &out[len(out)-1]
 		if p.MIGParent {

@@ -100,8 +100,11 @@ func (v *View) blockHead(b Block, width int, withNode bool) Line {
 		name = b.Node + " " + name
 	}
 	dot := v.Glyphs.Dot
-	left := Line{styled("bold", name), plain("  " + model(b.Device, width) + dot), styled("title", v.modeText(b.Device))}
-	if width >= widerScreen && b.Device.ModeEvidence != "" {
+	left := Line{styled("bold", name), plain("  " + model(b.Device, width))}
+	if !b.Standalone || b.Device.MIGParent || b.Device.State != gpu.StateOK {
+		left = append(left, plain(dot), styled(modeRole(b.Device), v.modeText(b.Device)))
+	}
+	if width >= widerScreen && b.Device.ModeEvidence != "" && b.Device.State == gpu.StateOK {
 		left = append(left, styled("dim", " ("+b.Device.ModeEvidence+")"))
 	}
 	if n := len(b.Parts); b.Device.MIGParent {
@@ -130,6 +133,13 @@ func model(p attribution.Partition, width int) string {
 		return orUnknown(strings.TrimPrefix(p.Model, "NVIDIA "))
 	}
 	return orUnknown(p.Model)
+}
+
+func modeRole(p attribution.Partition) string {
+	if p.State != gpu.StateOK {
+		return "alert"
+	}
+	return "title"
 }
 
 // modeText is the sharing mode with the number of replicas.

@@ -23,7 +23,7 @@ func podColumnsFor(width int) podColumns {
 
 func (v *View) podHead(width int) Line {
 	c := podColumnsFor(width)
-	text := "  " + padRight("POD", c.name) + padLeft("GPUS", c.places) + padLeft("USED MiB", c.used) +
+	text := "  " + padRight("HOLDER", c.name) + padLeft("GPUS", c.places) + padLeft("USED MiB", c.used) +
 		padLeft("RESERVED", c.reserved) + padLeft("SM", c.sm) + " " + padRight("OF GPUS", c.bar) + " NOTES"
 	return Line{styled("dim", padRight(text, width))}
 }
@@ -34,28 +34,32 @@ func (v *View) podLines(width int) []Line {
 	blocks := v.blocks()
 	c := podColumnsFor(width)
 	var out []Line
-	var sum, capacity uint64
 	for _, h := range v.holdings(blocks) {
-		sum += deref(h.Bytes)
 		out = append(out, v.podLine(h, c, width))
 	}
 	if len(out) == 0 {
 		return v.empty(width)
 	}
-	for _, b := range blocks {
-		for _, p := range b.Parts {
-			capacity += deref(p.Capacity)
-		}
-	}
-	verdict := styled("good", v.Glyphs.OK+" = capacity of the GPUs read")
-	if sum != capacity {
-		verdict = styled("warning", fmt.Sprintf("capacity of the GPUs read: %s MiB", thousands(capacity)))
-	}
-	out = append(out, v.Glyphs.clip(Line{plain("  " + padRight("total", c.name+c.places) + padLeft(thousands(sum), c.used) + "  "), verdict}, width))
+	out = append(out, v.podTotal(blocks, c, width))
 	if n := unreadParts(blocks); n > 0 {
 		out = append(out, Line{styled("warning", "  not in the total: "+count(n, "GPU")+" whose memory is unknown")})
 	}
 	return append(out, Line{})
+}
+
+// podTotal is the sum of the rows beside what it must be.
+func (v *View) podTotal(blocks []Block, c podColumns, width int) Line {
+	sum, capacity, beside := sums(blocks)
+	verdict := styled("good", v.Glyphs.OK+" = capacity")
+	if sum != capacity {
+		verdict = styled("alert", fmt.Sprintf("%d bytes off the capacity", int64(sum)-int64(capacity)))
+	}
+	text := "  " + padRight("total", c.name+c.places) + padLeft(thousands(sum), c.used) + "  "
+	line := Line{plain(text), verdict}
+	if beside > 0 {
+		line = append(line, styled("warning", fmt.Sprintf(", and %s MiB on other GPUs", thousands(beside))))
+	}
+	return v.Glyphs.clip(line, width)
 }
 
 func (v *View) podLine(h Holding, c podColumns, width int) Line {

@@ -29,6 +29,9 @@ func (v *View) holdings(blocks []Block) []Holding {
 		for _, p := range b.Parts {
 			seen := map[string]bool{}
 			for _, r := range p.Rows {
+				if r.Bytes == nil && r.Kind >= KindReserve {
+					continue // the line below the total says so
+				}
 				key := fmt.Sprint(int(r.Kind), r.Owner, r.Name)
 				h := byKey[key]
 				if h == nil {
@@ -124,6 +127,22 @@ func (h Holding) bar() Bar {
 		}
 	}
 	return bar
+}
+
+// sums adds up the rows of the parts whose capacity is known, those
+// capacities, and what is held on the other parts.
+func sums(blocks []Block) (sum, capacity, beside uint64) {
+	for _, b := range blocks {
+		for _, p := range b.Parts {
+			if p.Capacity == nil {
+				beside += p.Sum
+				continue
+			}
+			sum += p.Sum
+			capacity += *p.Capacity
+		}
+	}
+	return sum, capacity, beside
 }
 
 // unreadParts counts the partitions that no total can have.

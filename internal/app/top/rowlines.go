@@ -89,7 +89,7 @@ func (v *View) notes(r Row, p Part) Line {
 	switch {
 	case r.Leak:
 		role = "alert"
-	case r.Bytes == nil && text == "" && p.State == gpu.StateOK:
+	case r.Bytes == nil && text == "" && p.State == gpu.StateOK && r.Kind < KindReserve:
 		text, role = "size unknown", "dim"
 	case r.estimated() && text == "":
 		text, role = string(r.Grade), "dim"
