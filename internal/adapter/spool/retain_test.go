@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spool
+
+import (
+	"testing"
+)
+
+func TestFullSpoolDropsAcknowledgedFirstThenNamesWhatItDrops(t *testing.T) {
+	dir := t.TempDir()
+	s := mustOpen(t, dir, Options{MaxBytes: 8000, SegmentBytes: 2000})
+	for i := range 8 {
+		mustAppend(t, s, minute(i, 600))
+	}
+	entries, _ := readAll(t, s.Reader(Position{}))
+	if err := s.Ack(entries[3].Next); err != nil {
+		t.Fatal(err)
+	}
+	for i := 8; i < 12; i++ {
+		mustAppend(t, s, minute(i, 600))
+	}
+	if st := s.Status(); st.Dropped != 0 {
+		t.Fatalf("dropped %d although acknowledged segments were there", st.Dropped)
+	}
+	for i := 12; i < 30; i++ {
+		mustAppend(t, s, minute(i, 600))
+	}
+	st := s.Status()
+	if st.Bytes > 8000+2000 {
+		t.Errorf("%d bytes on disk, limit 8000", st.Bytes)
+	}
+	if st.Dropped == 0 {
+		t.Fatal("nothing was dropped")
+	}
+	acked := 4
+	checkAccounted(t, dir, s.Boot(), acked)
+	if n := countOnDisk(t, dir); int64(n) != int64(st.Unacked) {
+		t.Errorf("%d records on disk, status says %d", n, st.Unacked)
+	}
+}
+
+func checkAccounted(t *testing.T, dir, boot string, acked int) {
+	t.Helper()
+	entries, problems := readAll(t, NewReader(dir, Position{}))
+	if len(problems) > 0 {
+		t.Errorf("problems: %v", problems)
+	}
+	state := map[uint64]string{}
+	var top uint64
+	for _, e := range entries {
+		b := e.Batch
+		if b.Boot != boot {
+			continue
+		}
+		if state[b.Seq] == "there" {
+			t.Errorf("seq %d is there twice", b.Seq)
+		}
+		state[b.Seq] = "there"
+		top = max(top, b.Seq)
+		if g := b.Gap; g != nil && g.FirstSeq != 0 && g.Boot == boot {
+			top = max(top, g.LastSeq)
+			for n := g.FirstSeq; n <= g.LastSeq; n++ {
+				if state[n] == "" {
+					state[n] = "named"
+				}
+			}
+		}
+	}
+	for n := uint64(acked + 1); n <= top; n++ {
+		if state[n] == "" {
+			t.Errorf("seq %d of %d is neither there nor named by a gap", n, top)
+		}
+	}
+}
+
+func countOnDisk(t *testing.T, dir string) int {
+	entries, _ := readAll(t, NewReader(dir, Position{}))
+	return len(entries)
+}
+
+func TestGapsOfEarlierBootsAreCarriedAlong(t *testing.T) {
+	dir := t.TempDir()
+	opt := Options{MaxBytes: 4000, SegmentBytes: 1000}
+	var boots []string
+	for range 4 {
+		s := mustOpen(t, dir, opt)
+		boots = append(boots, s.Boot())
+		for i := range 10 {
+			mustAppend(t, s, minute(i, 600))
+		}
+		s.Close()
+	}
+	for _, boot := range boots {
+		checkAccounted(t, dir, boot, 0)
+		if !namedOrThere(t, dir, boot) {
+			t.Errorf("boot %s left no trace", boot)
+		}
+	}
+}
+
+func namedOrThere(t *testing.T, dir, boot string) bool {
+	entries, _ := readAll(t, NewReader(dir, Position{}))
+	for _, e := range entries {
+		if e.Batch.Boot == boot || e.Batch.Gap != nil && e.Batch.Gap.Boot == boot {
+			return true
+		}
+	}
+	return false
+}
