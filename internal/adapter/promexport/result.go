@@ -149,19 +149,10 @@ func (o out) power(p *attribution.Partition) {
 	known(o, clockReasons, p.Power.ClocksEventSet, 1, uuid)
 }
 
-// allKinds are the kinds that gputally_findings always has. A clock step is
-// found by integration and stands in the records only.
-var allKinds = []attribution.FindingKind{
-	attribution.UnallocatedUse, attribution.Exposure, attribution.OverLimit, attribution.ExternalProcess,
-	attribution.StaleResource, attribution.StaleDeviceID, attribution.InventoryConflict, attribution.DoubleOwner,
-	attribution.AllocatedNotVisible, attribution.ClaimWithoutPod, attribution.ReplicasUnknown,
-	attribution.OrphanedMemory,
-}
-
 func (o out) findings(r *attribution.Result) {
 	open := map[attribution.FindingKind]int{}
 	if r.NVML.OK { // none is known to be open only where it was looked for
-		for _, k := range allKinds {
+		for _, k := range attribution.Kinds() {
 			open[k] = 0
 		}
 	}

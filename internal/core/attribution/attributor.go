@@ -39,6 +39,7 @@ func (a *Attributor) Attribute(s sample.Sample) Result {
 	w.findExposure()
 	w.findInvisible()
 	w.findStaleResources()
+	w.findUnhealthy()
 	a.memory.remember(w)
 	return w.result()
 }

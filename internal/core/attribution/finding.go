@@ -20,8 +20,19 @@ const (
 	ClaimWithoutPod     FindingKind = "claim_without_pod"
 	ReplicasUnknown     FindingKind = "replicas_unknown"
 	OrphanedMemory      FindingKind = "orphaned_memory"
+	DeviceUnavailable   FindingKind = "device_unavailable"
+	DeviceUnmeasured    FindingKind = "device_unmeasured"
 	ClockStep           FindingKind = "clock_step"
 )
+
+// Kinds are the kinds that attribution can find. A clock step is found by
+// integration and stands in its records.
+func Kinds() []FindingKind {
+	return []FindingKind{
+		UnallocatedUse, Exposure, OverLimit, ExternalProcess, StaleResource, StaleDeviceID, InventoryConflict, DoubleOwner,
+		AllocatedNotVisible, ClaimWithoutPod, ReplicasUnknown, OrphanedMemory, DeviceUnavailable, DeviceUnmeasured,
+	}
+}
 
 // Severity ranks findings for people.
 type Severity string
