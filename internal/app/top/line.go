@@ -3,6 +3,7 @@
 package top
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -77,14 +78,12 @@ func (g Glyphs) cut(s string, n int) string {
 // cutMiddle shortens a name and keeps both its ends, which tell names apart.
 func (g Glyphs) cutMiddle(s string, n int) string {
 	r := []rune(s)
-	if width(s) <= n || n < 5 {
+	plain := !slices.ContainsFunc(r, func(r rune) bool { return runeWidth(r) != 1 })
+	if width(s) <= n || n < 5 || !plain {
 		return g.cut(s, n)
 	}
 	head := (n - 1) / 2
 	tail := n - 1 - head
-	if width(s) != len(r) {
-		return g.cut(s, n)
-	}
 	return string(r[:head]) + g.Ellipsis + string(r[len(r)-tail:])
 }
 
