@@ -239,6 +239,27 @@ func TestKilledAgentLeavesAGap(t *testing.T) {
 	}
 }
 
+// A MIG instance is told from a later one of the same id by when it was first
+// seen. That outlives the agent.
+func TestMIGInstanceKeepsItsNameOverARestart(t *testing.T) {
+	state := mocknvml.TestState(t)
+	card := state.GPU("a100-40gb", "mig=1")
+	state.MIG(card, "1g.5gb", 7, 0)
+	state.MustWrite(t)
+	library, dir := mocknvml.Build(t), filepath.Join(t.TempDir(), "spool")
+	name := regexp.MustCompile(`partition="(gi7@[0-9]+)"`)
+	var names []string
+	for range 2 {
+		a := startAgent(t, library, dir)
+		metrics := a.until("/metrics", `partition="gi7@`)
+		names = append(names, name.FindStringSubmatch(metrics)[1])
+		a.stop()
+	}
+	if names[0] != names[1] {
+		t.Errorf("the instance was %s and is %s after a restart", names[0], names[1])
+	}
+}
+
 func TestCaptureCanBeReadBack(t *testing.T) {
 	library, _ := holding(t)
 	path := filepath.Join(t.TempDir(), "node.json")

@@ -94,7 +94,7 @@ var (
 	stranded = add(Metric{Name: "gputally_partition_stranded_memory_slices", Kind: Gauge, Labels: onPartition, Stability: Alpha, Series: "D",
 		Help: "Memory slices of a GPU in MIG mode that no further instance could cover."})
 
-	findings = add(Metric{Name: "gputally_findings", Kind: Gauge, Labels: []string{"kind"}, Stability: Stable, Series: "12",
+	findings = add(Metric{Name: "gputally_findings", Kind: Gauge, Labels: []string{"kind"}, Stability: Stable, Series: "one per kind",
 		Help: "Open findings by kind (docs/findings.md). Every kind has a series while NVML can be used."})
 	findingInfo = add(Metric{Name: "gputally_finding_info", Kind: Info, Labels: with(ofHolder, "kind", "severity", "resource"), Stability: Alpha, Series: "F",
 		Help: "One open finding: what it is about. Evidence is in /api/v1/node."})

@@ -13,6 +13,9 @@ import (
 // sample to the recorder: one sample at least, another with every interval
 // until the duration is over or ctx ends.
 func Record(ctx context.Context, cfg Config, sources Sources, to Recorder, duration time.Duration) error {
+	if cfg.Interval <= 0 {
+		cfg.Interval = DefaultInterval
+	}
 	if cfg.Wall == nil {
 		cfg.Wall = time.Now
 	}
