@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -98,6 +99,9 @@ func runTop(c *cobra.Command, args []string, flags topFlags) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	view := flags.view()
+	if len(args) > 0 {
+		view.Caption = "capture " + filepath.Base(args[0])
+	}
 	term := terminalOf(c.OutOrStdout())
 	if flags.once || flags.json {
 		readings := top.ReadAll(ctx, sources, nil, flags.timeout)

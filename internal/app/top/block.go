@@ -71,6 +71,15 @@ func newPart(p attribution.Partition, r *attribution.Result) Part {
 	return part
 }
 
+// clone copies what sorting and marking change.
+func (b Block) clone() Block {
+	b.Parts = slices.Clone(b.Parts)
+	for i := range b.Parts {
+		b.Parts[i].Rows = slices.Clone(b.Parts[i].Rows)
+	}
+	return b
+}
+
 // sum adds the parts up; one unknown makes the sum unknown.
 func (b *Block) sum() {
 	var capacity, used uint64

@@ -84,19 +84,17 @@ func (v *View) subject(f Found) string {
 }
 
 func (v *View) device(f Found) string {
-	for _, r := range v.readings {
-		if r.Result == nil || r.Result.Node != f.Node {
+	for _, b := range v.all {
+		if b.Node != f.Node || f.Device != "" && f.Device != b.Device.ID.Device {
 			continue
 		}
-		for _, b := range blocks(r.Result) {
-			if f.Device != "" && f.Device == b.Device.ID.Device || f.Partition == b.Device.ID.String() {
-				return fmt.Sprintf("GPU %d", b.Device.Index)
+		for _, p := range b.Parts {
+			if p.ID.IsInstance() && f.Partition == p.ID.String() {
+				return fmt.Sprintf("GPU %d gi %d", b.Device.Index, p.ID.Instance)
 			}
-			for _, p := range b.Parts {
-				if f.Partition == p.ID.String() {
-					return fmt.Sprintf("GPU %d gi %d", b.Device.Index, p.ID.Instance)
-				}
-			}
+		}
+		if f.Device != "" || f.Partition == b.Device.ID.String() {
+			return fmt.Sprintf("GPU %d", b.Device.Index)
 		}
 	}
 	return ""

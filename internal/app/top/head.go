@@ -46,6 +46,9 @@ func (v *View) titles() (left, right Line) {
 	case len(names) > 1:
 		left = append(left, plain("  "+count(len(names), "node")+": "+strings.Join(names, ", ")))
 	}
+	if v.Caption != "" {
+		left = append(left, styled("dim", v.Glyphs.Dot+v.Caption))
+	}
 	if !latest.IsZero() {
 		right = Line{plain(clock(latest))}
 	}
@@ -56,19 +59,14 @@ func (v *View) titles() (left, right Line) {
 func (v *View) summary() Line {
 	gpus, silent := 0, 0
 	var used, capacity uint64
-	for _, r := range v.readings {
-		if r.Result == nil {
+	for _, b := range v.all {
+		gpus++
+		if b.Used == nil {
+			silent++
 			continue
 		}
-		for _, b := range blocks(r.Result) {
-			gpus++
-			if b.Used == nil {
-				silent++
-				continue
-			}
-			used += *b.Used
-			capacity += *b.Capacity
-		}
+		used += *b.Used
+		capacity += *b.Capacity
 	}
 	dot := v.Glyphs.Dot
 	line := Line{plain(count(gpus, "GPU"))}

@@ -52,6 +52,8 @@ func width(s string) int {
 
 func runeWidth(r rune) int {
 	switch {
+	case r < 0x300: // nearly all there is
+		return 1
 	case unicode.Is(unicode.Mn, r):
 		return 0
 	case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana), r >= 0xFF01 && r <= 0xFF60, r >= 0x1F300 && r <= 0x1FAFF:

@@ -61,8 +61,9 @@ func rows(p attribution.Partition, r *attribution.Result) []Row {
 		out = append(out, holdingRow(h, r.Standalone))
 	}
 	out = withGrants(out, p)
+	words := findingWords(p, r.Findings)
 	for i := range out {
-		out[i].note(p, r.Findings)
+		out[i].note(words[out[i].Owner])
 	}
 	return append(out, platformRows(p)...)
 }
@@ -140,18 +141,27 @@ func withGrants(rows []Row, p attribution.Partition) []Row {
 	return rows
 }
 
-// note puts what findings say of a row beside it, in a word or two.
-func (r *Row) note(p attribution.Partition, findings []attribution.Finding) {
+// findingWords is what findings say of the owners on a partition, in a word
+// or two.
+func findingWords(p attribution.Partition, findings []attribution.Finding) map[string][]string {
+	out := map[string][]string{}
+	for _, f := range findings {
+		word := shortFinding[f.Kind]
+		if word != "" && f.Holder.Kind != "" && concerns(f, p) {
+			out[ownerOf(f.Holder)] = append(out[ownerOf(f.Holder)], word)
+		}
+	}
+	return out
+}
+
+// note puts words beside a row, each once and a leak first.
+func (r *Row) note(words []string) {
 	if r.Leak {
 		r.Notes = append([]string{"LEAK"}, r.Notes...)
 	}
-	for _, f := range findings {
-		if !concerns(f, p) || f.Holder.Kind == "" || ownerOf(f.Holder) != r.Owner {
-			continue
-		}
-		word := shortFinding[f.Kind]
-		if word != "" && !slices.Contains(r.Notes, word) {
-			r.Notes = append(r.Notes, word)
+	for _, w := range words {
+		if !slices.Contains(r.Notes, w) {
+			r.Notes = append(r.Notes, w)
 		}
 	}
 }

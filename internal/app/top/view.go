@@ -25,10 +25,15 @@ type View struct {
 	// Now is the clock by which the age of a reading is told.
 	Now func() time.Time
 
+	// Caption says what is shown, where that is no agent's live answer.
+	Caption string
+
 	readings []Reading
-	palette  palette
-	help     bool
-	typing   bool
+	// all are the GPUs of the readings, unsorted and unfiltered.
+	all     []Block
+	palette palette
+	help    bool
+	typing  bool
 	// scroll is the first line of the body that is shown; page is how many
 	// lines the last frame had room for, length how many there were.
 	scroll, page, length int
@@ -36,18 +41,18 @@ type View struct {
 
 // Show takes the next readings.
 func (v *View) Show(readings []Reading) {
-	v.readings = readings
-	held := map[string]uint64{}
+	v.readings, v.all = readings, nil
 	for _, r := range readings {
-		if r.Result == nil {
-			continue
+		if r.Result != nil {
+			v.all = append(v.all, blocks(r.Result)...)
 		}
-		for _, b := range blocks(r.Result) {
-			for _, p := range b.Parts {
-				for _, row := range p.Rows {
-					if row.Owner != "" {
-						held[row.Owner] += deref(row.Bytes)
-					}
+	}
+	held := map[string]uint64{}
+	for _, b := range v.all {
+		for _, p := range b.Parts {
+			for _, row := range p.Rows {
+				if row.Owner != "" {
+					held[row.Owner] += deref(row.Bytes)
 				}
 			}
 		}
@@ -67,11 +72,9 @@ func deref(p *uint64) uint64 {
 
 // blocks are the GPUs to be shown, in order.
 func (v *View) blocks() []Block {
-	var out []Block
-	for _, r := range v.readings {
-		if r.Result != nil {
-			out = append(out, blocks(r.Result)...)
-		}
+	out := make([]Block, len(v.all))
+	for i, b := range v.all {
+		out[i] = b.clone()
 	}
 	out = filter(out, v.Filter)
 	for i := range out {
