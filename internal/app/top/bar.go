@@ -56,7 +56,8 @@ type cell struct {
 }
 
 // cells divides n characters between the segments in proportion to their
-// bytes. Whatever has bytes at all gets one: a small leak must be seen.
+// bytes. Whatever has bytes at all gets one, while there is room: a small leak
+// must be seen.
 func (b Bar) cells(n int) []int {
 	out := make([]int, len(b.Segments))
 	if b.Capacity == 0 {
@@ -84,9 +85,28 @@ func (b Bar) cells(n int) []int {
 		left--
 	}
 	for ; left < 0; left++ {
-		out[largest(out)]--
+		i := largest(out)
+		if out[i] == 1 {
+			i = b.smallest(out) // more parts than characters
+		}
+		out[i]--
 	}
 	return out
+}
+
+// smallest is the segment with the fewest bytes that has a character; leaks
+// come last.
+func (b Bar) smallest(cells []int) int {
+	at := -1
+	for i, s := range b.Segments {
+		if cells[i] == 0 {
+			continue
+		}
+		if at < 0 || !s.Leak && b.Segments[at].Leak || s.Leak == b.Segments[at].Leak && s.Bytes < b.Segments[at].Bytes {
+			at = i
+		}
+	}
+	return at
 }
 
 func largest(n []int) int {

@@ -33,6 +33,21 @@ func TestCellsFillTheBar(t *testing.T) {
 	})
 }
 
+// TestMorePartsThanCells: the smallest parts go, and no leak while another is
+// there.
+func TestMorePartsThanCells(t *testing.T) {
+	b := Bar{}
+	for i := range uint64(30) {
+		b.Segments = append(b.Segments, Segment{Bytes: 100 - i, Leak: i == 29})
+		b.Capacity += 100 - i
+	}
+	for i, k := range b.cells(10) {
+		if want := i < 9 || i == 29; (k == 1) != want {
+			t.Errorf("segment %d has %d cells", i, k)
+		}
+	}
+}
+
 func TestDraw(t *testing.T) {
 	mine := func(mark rune, bytes uint64) Segment { return Segment{Bytes: bytes, Owner: "x", Mark: mark} }
 	free := func(bytes uint64) Segment { return Segment{Fill: FillFree, Bytes: bytes} }

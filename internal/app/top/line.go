@@ -79,9 +79,12 @@ func (g Glyphs) cut(s string, n int) string {
 
 // cutMiddle shortens a name and keeps both its ends, which tell names apart.
 func (g Glyphs) cutMiddle(s string, n int) string {
+	if width(s) <= n {
+		return s
+	}
 	r := []rune(s)
 	plain := !slices.ContainsFunc(r, func(r rune) bool { return runeWidth(r) != 1 })
-	if width(s) <= n || n < 5 || !plain {
+	if n < 5 || !plain {
 		return g.cut(s, n)
 	}
 	head := (n - 1) / 2
