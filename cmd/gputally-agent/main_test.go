@@ -294,7 +294,7 @@ func TestCaptureCanBeReadBack(t *testing.T) {
 func TestMistakesEndWithCode2(t *testing.T) {
 	for _, args := range [][]string{
 		{"--no-such-flag"}, {"--interval", "1ms"}, {"--listen", "nowhere:port"}, {"--config", "/does/not/exist"},
-		{"capture", "--interval", "1ms"},
+		{"capture", "--interval", "1ms"}, {"measure"}, {"spool", "cat"}, {"spool", "mend", "x"}, {"run", "x"},
 	} {
 		var stderr bytes.Buffer
 		cmd := command(t, args...)

@@ -63,5 +63,20 @@ process can use it: start the agent again.`
 		return inputError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
 	root.AddCommand(newRun(), newCapture(), newSpool(), newDocs(), newVersion())
+	asInput(root)
 	return root
+}
+
+// asInput makes wrong arguments of c and its commands mistakes of the user.
+func asInput(c *cobra.Command) {
+	check := c.Args
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return inputError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		}
+		return nil
+	}
+	for _, sub := range c.Commands() {
+		asInput(sub)
+	}
 }
