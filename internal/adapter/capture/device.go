@@ -54,7 +54,7 @@ func (d *decoder) devicePatches(o *object) []patch {
 	text("virtualization", func(s *sample.Device) *string { return &s.Virtualization })
 	text("compute_mode", func(s *sample.Device) *string { return &s.ComputeMode })
 	set("index", d.numberPatch(func(dev *device, v int) { dev.static.Index = v }))
-	set("minor", d.numberPatch(func(dev *device, v int) { dev.static.Minor = v }))
+	set("minor", d.minorPatch)
 	set("memory_slices", d.numberPatch(func(dev *device, v int) { dev.static.MemorySlices = uint32(v) }))
 	set("state", d.statePatch)
 	set("unified_memory", d.flagPatch(func(dev *device, v *bool) { dev.static.UnifiedMemory = v != nil && *v }))
@@ -125,6 +125,19 @@ func (d *decoder) numberPatch(set func(*device, int)) func(*node, string) patch 
 		}
 		return func(dev *device, _ int64) { set(dev, v) }
 	}
+}
+
+// minorPatch reads the number of /dev/nvidiaN, or -1: a GPU that was lost
+// before NVML said it.
+func (d *decoder) minorPatch(n *node, path string) patch {
+	v := int64(0)
+	if n.shape != shapeNull {
+		v = d.int(n, path)
+	}
+	if v < -1 || v > math.MaxInt32 {
+		d.fail(n.line, path, "is %d; write the N of /dev/nvidiaN, or -1 where it is not known", v)
+	}
+	return func(dev *device, _ int64) { dev.static.Minor = int(v) }
 }
 
 func (d *decoder) flagPatch(set func(*device, *bool)) func(*node, string) patch {
