@@ -47,5 +47,12 @@ func (n *node) move(tick int) error {
 			return err
 		}
 	}
+	// The pods use their CPUs and memory, too.
+	for i, p := range n.pods {
+		cpu := time.Duration(300+wave(tick+i, 13)*20) * time.Millisecond
+		if err := p.Work(cpu, 3*gib+wave(tick+i, 31)*16*mib); err != nil {
+			return err
+		}
+	}
 	return n.stage.NVML.Write()
 }

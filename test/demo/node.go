@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -25,6 +26,7 @@ type node struct {
 	stage *stage.Stage
 	cards []*mocknvml.Line
 	moves []func(tick int) error
+	pods  []*stage.Pod
 	job   *stage.Pod
 	jobs  int
 }
@@ -103,6 +105,7 @@ func (n *node) pod(namespace, name, comm string, devices ...string) (*stage.Pod,
 	if err != nil {
 		return nil, nil, err
 	}
+	n.pods = append(n.pods, p)
 	proc, err := p.Process(comm)
 	return p, proc, err
 }
@@ -169,6 +172,7 @@ func (n *node) batch(g *mocknvml.Line, device string) error {
 			line.Remove()
 			pod := n.job
 			n.job = nil
+			n.pods = slices.DeleteFunc(n.pods, func(p *stage.Pod) bool { return p == pod })
 			return pod.Remove()
 		case n.job != nil:
 			line.Set("mem", (2+uint64(at)/2)*gib)

@@ -40,7 +40,7 @@ func (v *View) titles() (left, right Line) {
 	switch {
 	case len(names) == 1:
 		left = append(left, plain("  node "+names[0]))
-		if d := v.readings[0].Result; d != nil && d.NVML.DriverVersion != "" {
+		if d := v.readings[0].Result; d != nil && d.NVML.DriverVersion != "" && v.Caption == "" {
 			left = append(left, styled("dim", v.Glyphs.Dot+"driver "+d.NVML.DriverVersion))
 		}
 	case len(names) > 1:
