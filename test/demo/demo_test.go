@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,15 +22,26 @@ import (
 
 func TestMain(m *testing.M) {
 	stage.HolderMain()
-	os.Exit(m.Run())
+	var err error
+	if bin, err = os.MkdirTemp("", "demo-test-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(bin)
+	os.Exit(code)
 }
+
+// bin is the folder of the programs, for all tests.
+var bin string
+
+var buildPrograms = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("go", "build", "-o", bin, "../../cmd/gputally", "../../cmd/gputally-agent").CombinedOutput()
+})
 
 // built builds the programs and the mock library.
 func built(t *testing.T) options {
 	t.Helper()
-	bin := t.TempDir()
-	cmd := exec.Command("go", "build", "-o", bin, "../../cmd/gputally", "../../cmd/gputally-agent")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := buildPrograms(); err != nil {
 		t.Fatalf("build programs: %v\n%s", err, out)
 	}
 	return options{bin: bin, nvml: mocknvml.Build(t), once: true}
