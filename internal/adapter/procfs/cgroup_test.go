@@ -274,9 +274,10 @@ func TestReachIsCached(t *testing.T) {
 	f.process(101, "main", 999, "0::/") // another process took the PID
 	f.node(n, 101, "nvidia3", gpuNode(3))
 	expect(15*time.Second, "[0 1 3][2]")
+	f.remove("proc/102") // what ended between two scans reaches nothing
+	expect(time.Second, "[0 1 3]")
 	f.remove("cgroup" + l.a)
-	f.remove("proc/102")
-	expect(15*time.Second, "")
+	expect(14*time.Second, "")
 }
 
 // Real device nodes, where we may make them.

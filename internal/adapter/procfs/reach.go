@@ -35,7 +35,8 @@ type reached struct {
 // pod UID and container id. A container that was looked at and can open none
 // is listed with none: that is known, where a missing one is not. It looks for new containers every ReachScan, and
 // again at one whose first process changed or after ReachRefresh; in between
-// the last answer stands. Containers that could be looked at come back beside
+// the last answer stands, as long as that process lives: what ended reaches nothing,
+// and its grant is over. Containers that could be looked at come back beside
 // the error for those that could not.
 //
 // In cgroup v1 a node counts when the container sees it in its /dev and its
@@ -55,12 +56,24 @@ func (r *Reader) Reach() ([]sample.Reach, error) {
 	}
 	var out []sample.Reach
 	for _, e := range c.by {
-		out = append(out, e.reach)
+		if r.lives(e) {
+			out = append(out, e.reach)
+		}
 	}
 	slices.SortFunc(out, func(a, b sample.Reach) int {
 		return cmp.Or(cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.ContainerID, b.ContainerID))
 	})
 	return out, c.err
+}
+
+// lives reports whether the process through which a container was looked at is still there.
+func (r *Reader) lives(e reached) bool {
+	text, err := readInto(r.path(e.pid, "stat"), nil, maxFile)
+	if err != nil {
+		return false
+	}
+	s, err := parseStat(text)
+	return err == nil && s.start == e.start && !s.ended()
 }
 
 // scanReach brings the cache up to date.
