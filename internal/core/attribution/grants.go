@@ -29,7 +29,7 @@ type draft struct {
 	isPart   bool // fraction or bytes apply
 	// sharers is how many active pods the claim is reserved for.
 	sharers int
-	// carried: from before the list became unreadable; its r is as it was.
+	// carried: from an earlier list, since this one cannot tell; its r is as it was.
 	carried bool
 }
 
@@ -104,6 +104,7 @@ func (w *work) collectGrants() {
 		for _, pr := range w.s.Grants.Pods {
 			w.fromKubelet(pr)
 		}
+		w.keepUnnamed()
 	} else {
 		w.carryGrants()
 	}
@@ -223,15 +224,36 @@ func (w *work) unresolvedID(holder workload.Holder, resource, id string, parsed 
 	w.find(f)
 }
 
+// keepUnnamed keeps the grants of pods that the list does not name although they
+// prove to run: a kubelet that has just started answers before it knows
+// its pods, and a grant lasts until its pod has ended, whatever a list says
+// (accounting.md §3).
+func (w *work) keepUnnamed() {
+	running := w.provenRunning()
+	for _, r := range w.s.Reach {
+		running[r.PodUID] = true // a container that lives
+	}
+	named := make(map[string]bool, len(w.s.Grants.Pods))
+	for _, pr := range w.s.Grants.Pods {
+		named[pr.Namespace+"/"+pr.Name] = true
+	}
+	for _, p := range w.inv.parts {
+		for _, g := range w.memory.grants[p.ID.String()] {
+			pod, known := w.pods.ByName(g.Holder.Namespace, g.Holder.Pod)
+			if !known || pod.UID != g.Holder.PodUID || pod.Ended() || !running[pod.UID] ||
+				named[pod.Namespace+"/"+pod.Name] || (g.Source != "kubelet" && g.Source != "dra") {
+				continue
+			}
+			d := w.grants.of(p, g.Holder, g.Source)
+			d.Grant, d.carried = g, true
+		}
+	}
+}
+
 // carryGrants keeps grants while the list is unreadable, for pods that prove
 // by a process on a GPU that they still run. What has no such proof is unknown.
 func (w *work) carryGrants() {
-	running := map[string]bool{}
-	for _, o := range w.owners {
-		if o.holder.Kind == workload.KindPod && !o.gone {
-			running[o.holder.PodKey()] = true
-		}
-	}
+	running := w.provenRunning()
 	for _, p := range w.inv.parts {
 		for _, g := range w.memory.grants[p.ID.String()] {
 			if !running[g.Holder.PodKey()] {
@@ -241,6 +263,17 @@ func (w *work) carryGrants() {
 			d.Grant, d.carried = g, true
 		}
 	}
+}
+
+// provenRunning are the pods, by PodKey, that have a process on a GPU.
+func (w *work) provenRunning() map[string]bool {
+	running := map[string]bool{}
+	for _, o := range w.owners {
+		if o.holder.Kind == workload.KindPod && !o.gone {
+			running[o.holder.PodKey()] = true
+		}
+	}
+	return running
 }
 
 // grantUnresolved gives a pod whose grant led to no partition a grant without

@@ -108,6 +108,36 @@ func TestLeaksWhileGrantsAreUnreadable(t *testing.T) {
 	}
 }
 
+// A kubelet that has just started lists no pods yet: who still runs keeps the
+// grant, and who has ended does not.
+func TestGrantOutlivesAListThatDoesNotNameItsPod(t *testing.T) {
+	a := New(Policy{})
+	at := func(second int64, pod workload.Pod, named bool, held ...sample.Held) Result {
+		s := node(second, held...)
+		s.Objects.Pods = []workload.Pod{pod}
+		s.Grants = sample.Grants{Readable: true}
+		if named {
+			s.Grants.Pods = []workload.PodResources{given(1, string(deviceUUID(1)))}
+		}
+		return a.Attribute(s)
+	}
+	grants := func(r Result) int { return len(r.Partitions[0].Grants) }
+	at(0, running(1), true, holds(1, 4))
+	r := at(5, running(1), false, holds(1, 4))
+	if n := leaks(r); n != 0 || grants(r) != 1 || len(r.Findings) != 0 {
+		t.Errorf("running, not named: %d leaks, %d grants, findings %v; want the grant to stand", n, grants(r), r.Findings)
+	}
+	ended := running(1)
+	ended.Phase = workload.PhaseSucceeded
+	if r := at(10, ended, false); grants(r) != 0 {
+		t.Errorf("ended, not named: %d grants, want none", grants(r))
+	}
+	at(15, running(1), true, holds(1, 4))
+	if r := at(20, running(1), false); grants(r) != 0 {
+		t.Errorf("not named, and nothing shows that it runs: %d grants, want none", grants(r))
+	}
+}
+
 // A PID that was reused is another process: the owner of the first is not
 // remembered for the second.
 func TestReusedPIDHasItsOwnOwner(t *testing.T) {
