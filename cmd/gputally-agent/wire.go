@@ -89,7 +89,21 @@ func (s *sources) openKubernetes(c *config, log *slog.Logger) error {
 	}
 	s.Objects = objects{cache}
 	s.close = append(s.close, func() error { cache.Close(); return nil })
+	awaitObjects(cache)
 	return nil
+}
+
+// firstObjects is the longest that a start waits for the API server's first
+// answers. A sample taken before them knows pods by their UID alone; while the
+// API server is away the agent begins with that.
+const firstObjects = 3 * time.Second
+
+func awaitObjects(cache *kubeapi.Cache) {
+	for deadline := time.Now().Add(firstObjects); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if ok, _, _ := cache.Status(); ok && cache.Objects().Known {
+			return
+		}
+	}
 }
 
 // objects gives the cache's state the shape of a source's.
