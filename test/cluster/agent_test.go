@@ -85,6 +85,9 @@ func (a *agent) start(t *testing.T) {
 	}
 	eventually(t, "the agent is ready", func() error {
 		_, err := read(agentURL + "/readyz")
+		if err == nil {
+			_, err = read(agentURL + "/healthz")
+		}
 		return err
 	})
 }

@@ -6,40 +6,61 @@ package cluster_test
 
 import "testing"
 
-// lonePod starts one pod with the node's only GPU, and the agent, and says what is true then.
-func lonePod(t *testing.T, name string) (*gpus, *agent, truth) {
+// alone is a node on which one pod has the only GPU and an agent watches.
+type alone struct {
+	gpus  *gpus
+	agent *agent
+	pid   int
+	truth truth
+}
+
+// lonePod makes such a node, and checks that the agent sees it as it is.
+func lonePod(t *testing.T, name string) *alone {
 	t.Helper()
-	g := install(t, oneCard)
+	n := &alone{gpus: install(t, oneCard)}
 	devicePlugin(t, wholeGPUs)
 	apply(t, gpuPod(name, "nvidia.com/gpu"))
-	_, pid := running(t, name, "main")
-	g.hold(t, gpuA, pid, 8*gib)
-	before := truth{
-		holdings: []holding{{who: name + "/main", partition: gpuA, bytes: 8 * gib}},
-		grants:   []grant{{name, gpuA, "kubelet", cardBytes}},
-		modes:    map[string]string{gpuA: "exclusive"},
+	_, n.pid = running(t, name, "main")
+	n.truth = truth{
+		grants: []grant{{name, gpuA, "kubelet", cardBytes}},
+		modes:  map[string]string{gpuA: "exclusive"},
 	}
-	a := startAgent(t)
-	a.says(t, before)
-	return g, a, before
+	n.agent = startAgent(t)
+	n.truth.holdings = []holding{{who: name + "/main", partition: gpuA}}
+	n.grow(t, 8*gib)
+	return n
+}
+
+// grow changes what the pod's process holds, and checks that the agent sees it.
+func (n *alone) grow(t *testing.T, bytes uint64) {
+	t.Helper()
+	n.gpus.release(t, n.pid)
+	n.gpus.hold(t, gpuA, n.pid, bytes)
+	held := n.truth.holdings[0]
+	held.bytes = bytes
+	n.truth.holdings = []holding{held}
+	n.agent.says(t, n.truth)
 }
 
 // kubeletRestart: while the kubelet is gone nobody can say who was given the GPU; the
 // pod's use stays known, and does not turn into a leak.
 func kubeletRestart(t *testing.T) {
-	_, a, before := lonePod(t, "survivor")
+	n := lonePod(t, "survivor")
 	service(t, "stop", "kubelet")
-	a.source(t, "pod_resources", false)
-	a.says(t, before)
+	t.Cleanup(func() { service(t, "ensure", "kubelet") }) // whatever fails below, the others need it
+	n.agent.source(t, "pod_resources", false)
+	n.agent.says(t, n.truth)
+	n.grow(t, 10*gib)
 	service(t, "start", "kubelet")
 	granted(t, "survivor/main nvidia.com/gpu "+gpuA)
-	a.source(t, "pod_resources", true)
-	a.says(t, before)
+	n.agent.source(t, "pod_resources", true)
+	n.agent.says(t, n.truth)
 }
 
 // agentRestart: an agent that was killed goes on where it was; nothing is counted twice.
 func agentRestart(t *testing.T) {
-	_, a, before := lonePod(t, "constant")
+	n := lonePod(t, "constant")
+	a, before := n.agent, n.truth
 	a.stop(t)
 	a.start(t)
 	a.says(t, before)
@@ -56,12 +77,13 @@ func agentRestart(t *testing.T) {
 
 // apiOutage: the API server is gone; the agent goes on with what it knows, and catches up.
 func apiOutage(t *testing.T) {
-	_, a, before := lonePod(t, "offline")
+	n := lonePod(t, "offline")
 	service(t, "kill", "apiserver")
 	t.Cleanup(func() { service(t, "ensure", "apiserver") }) // whatever fails below, the others need it
-	a.source(t, "kubernetes", false)
-	a.says(t, before)
+	n.agent.source(t, "kubernetes", false)
+	n.agent.says(t, n.truth)
+	n.grow(t, 11*gib)
 	service(t, "start", "apiserver")
-	a.source(t, "kubernetes", true)
-	a.says(t, before)
+	n.agent.source(t, "kubernetes", true)
+	n.agent.says(t, n.truth)
 }

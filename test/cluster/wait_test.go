@@ -31,6 +31,6 @@ func eventually(t *testing.T, what string, try func() error) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: not within %s: %v", what, patience, err)
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(patience / 500)
 	}
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Process 1 of the virtual machine: it lays out what an init system would, starts the
 # node as on any machine, runs the tests inside and switches the machine off.
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root NODE=/var/tmp/gputally-node.vm BIN=/vm/bin
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root NODE=/var/tmp/gputally-node.vm BIN=/vm/bin NODE_POLL=3
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
@@ -17,7 +17,7 @@ ip link set lo up
 mapfile -t arguments </vm/arguments
 code=1
 if /vm/node/up.sh < <(sleep infinity); then
-	export GPUTALLY_CLUSTER_INSIDE=1 GPUTALLY_CLUSTER_PATIENCE=5m
+	export GPUTALLY_CLUSTER_INSIDE=1 GPUTALLY_CLUSTER_PATIENCE=10m
 	/vm/node/in.sh /run/node/cluster.test "${arguments[@]}"
 	code=$?
 fi

@@ -67,7 +67,7 @@ disk() {
 	for p in bin sbin lib lib64; do ln -s usr/$p "$root/$p"; done
 	ln -s /run "$root/var/run"
 	# shellcheck disable=SC2046 # one path per program
-	copy_with_libraries "$root" $(for p in $host_programs; do command -v "$p"; done) /usr/lib/cni/bridge /usr/lib/cni/host-local \
+	copy_with_libraries "$root" $(for p in $host_programs; do command -v "$p"; done) /usr/lib/cni/bridge /usr/lib/cni/host-local /usr/lib/cni/loopback \
 		"$BIN"/* "$NODE/gputally"/* "$NODE/cluster.test"
 	rm -rf "${root:?}/$BIN" "${root:?}/$NODE" # their libraries are copied, they themselves lie elsewhere
 	cp "$BIN"/* "$root/vm/bin/"
