@@ -86,7 +86,7 @@ func (w *work) result() Result {
 	r := Result{
 		Node: w.s.Node, At: w.s.At, MonoMS: w.s.MonoMS, Standalone: w.s.Standalone,
 		NVML: w.s.NVML, Sources: w.s.Sources,
-		Identities: map[int]Identity{}, Events: map[gpu.UUID][]sample.Event{},
+		Identities: make(map[int]Identity, len(w.owners)), Events: map[gpu.UUID][]sample.Event{},
 	}
 	for _, p := range w.inv.parts {
 		r.Partitions = append(r.Partitions, p.Partition)
