@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,6 +52,9 @@ func runInside() (code int, err error) {
 	run, err := os.MkdirTemp("/var/tmp", "gputally-node.")
 	if err != nil {
 		return 1, fmt.Errorf("make run folder: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(run, "owner.pid"), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
+		return 1, fmt.Errorf("sign run folder: %w", err)
 	}
 	if err := prepare(run); err != nil {
 		return 1, errors.Join(err, os.RemoveAll(run))
@@ -101,12 +105,11 @@ func runInVM(run, bin string) (code int, err error) {
 func sweep() {
 	left, _ := filepath.Glob("/var/tmp/gputally-node.*")
 	for _, run := range left {
-		keeper, err := os.ReadFile(filepath.Join(run, "keeper.pid"))
+		owner, err := os.ReadFile(filepath.Join(run, "owner.pid"))
 		if err != nil {
-			continue // still being prepared, by somebody else
+			continue // just being made
 		}
-		comm, _ := os.ReadFile("/proc/" + strings.TrimSpace(string(keeper)) + "/comm")
-		if strings.TrimSpace(string(comm)) == "unshare" {
+		if comm, _ := os.ReadFile("/proc/" + string(owner) + "/comm"); strings.Contains(string(comm), "test") {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "cluster: removing what an earlier run left in %s\n", run)

@@ -3,7 +3,7 @@
 # configure.sh writes the configuration of the node's daemons (inside the node).
 set -euo pipefail
 cd /run/node
-mkdir -p kubeconfig tls etc/cdi /etc/cdi /etc/nvidia-container-runtime /etc/cni/net.d
+mkdir -p kubeconfig tls /etc/cdi /etc/nvidia-container-runtime /etc/cni/net.d
 
 openssl genrsa -out tls/service-accounts.key 2048 2>/dev/null
 openssl rsa -in tls/service-accounts.key -pubout -out tls/service-accounts.pub 2>/dev/null
