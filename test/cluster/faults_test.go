@@ -10,6 +10,7 @@ import "testing"
 type alone struct {
 	gpus  *gpus
 	agent *agent
+	pod   pod
 	pid   int
 	truth truth
 }
@@ -20,7 +21,7 @@ func lonePod(t *testing.T, name string) *alone {
 	n := &alone{gpus: install(t, oneCard)}
 	devicePlugin(t, wholeGPUs)
 	apply(t, gpuPod(name, "nvidia.com/gpu"))
-	_, n.pid = running(t, name, "main")
+	n.pod, n.pid = running(t, name, "main")
 	n.truth = truth{
 		grants: []grant{{name, gpuA, "kubelet", cardBytes}},
 		modes:  map[string]string{gpuA: "exclusive"},
@@ -76,6 +77,8 @@ func agentRestart(t *testing.T) {
 }
 
 // apiOutage: the API server is gone; the agent goes on with what it knows, and catches up.
+// One that starts meanwhile knows the pod by its UID and the container by its id, and
+// takes nobody for a leak.
 func apiOutage(t *testing.T) {
 	n := lonePod(t, "offline")
 	service(t, "kill", "apiserver")
@@ -83,6 +86,13 @@ func apiOutage(t *testing.T) {
 	n.agent.source(t, "kubernetes", false)
 	n.agent.says(t, n.truth)
 	n.grow(t, 11*gib)
+
+	n.agent.stop(t)
+	n.agent.start(t)
+	nameless := n.truth
+	nameless.holdings = []holding{{who: "/" + n.pod.Status.ContainerStatuses[0].shortID(), partition: gpuA, bytes: 11 * gib}}
+	n.agent.says(t, nameless)
+
 	service(t, "start", "apiserver")
 	n.agent.source(t, "kubernetes", true)
 	n.agent.says(t, n.truth)

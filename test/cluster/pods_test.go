@@ -38,6 +38,12 @@ type containerStatus struct {
 	State       map[string]map[string]any `json:"state"`
 }
 
+// shortID is the beginning of the container's id, as people write it.
+func (c containerStatus) shortID() string {
+	_, id, _ := strings.Cut(c.ContainerID, "://")
+	return id[:12]
+}
+
 func podPath(name string) string { return "/api/v1/namespaces/default/pods/" + name }
 
 // running waits until the named container of a pod runs, and returns the pod and the
