@@ -13,7 +13,8 @@ import (
 // Figure puts a process on the stage that lives in the staged /proc only, under
 // an id of the caller's: for crowds that no test machine could run. Its stat
 // and status lead to the real ones of this program, so that reading them costs
-// what it costs on a node. The mock library lists it only with NVML.Option("reap=0").
+// what it costs on a node; take a figure out of the mock's state before it is
+// removed, since who holds such a file open sees it live on. The mock library lists it only with NVML.Option("reap=0").
 func (p *Pod) Figure(pid int) (*Process, error) {
 	cgroup := containerCgroup(p.UID, p.ContainerID)
 	proc := &Process{PID: pid, stage: p.stage}

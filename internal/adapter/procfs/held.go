@@ -3,7 +3,6 @@
 package procfs
 
 import (
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,26 +20,21 @@ type held struct{ fd int }
 // their path.
 const maxHeld = 1024
 
-// holder opens held files of one /proc.
-type holder struct {
-	open   int
-	kernel func() bool // is this the kernel's /proc
-}
+// holder opens held files, and counts those that are open.
+type holder struct{ open int }
 
-func newHolder(proc string) holder {
-	return holder{kernel: sync.OnceValue(func() bool {
-		var fs unix.Statfs_t
-		return unix.Statfs(proc, &fs) == nil && fs.Type == unix.PROC_SUPER_MAGIC
-	})}
-}
-
-// hold opens path to be read again. It does nothing where that is not wanted.
+// hold opens path to be read again, where it is a file of the kernel's /proc.
 func (h *holder) hold(f *held, path string) {
-	if f.fd != 0 || h.open >= maxHeld || !h.kernel() {
+	if f.fd != 0 || h.open >= maxHeld {
 		return
 	}
 	fd, err := retry(func() (int, error) { return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
-	if err != nil || fd == 0 {
+	if err != nil {
+		return
+	}
+	var fs unix.Statfs_t
+	if fd == 0 || unix.Fstatfs(fd, &fs) != nil || fs.Type != unix.PROC_SUPER_MAGIC {
+		_ = syscall.Close(fd)
 		return
 	}
 	f.fd = fd

@@ -142,9 +142,13 @@ func (r *Reader) path(pid int, file string) string {
 }
 
 // forget drops processes that are gone or were not asked for since the grace
-// time, and the longest unasked ones above MaxKept.
+// time, and the longest unasked ones above MaxKept. Of one that was not asked
+// for now, only the memory stays: the kernel need not keep an open file for it.
 func (r *Reader) forget(now time.Time) {
 	for pid, k := range r.known {
+		if k.askedAt.Before(now) {
+			r.holder.release(&k.stat)
+		}
 		if over(k.goneAt, now, r.opts.Grace) || over(k.askedAt, now, r.opts.Grace) {
 			r.drop(pid)
 		}

@@ -234,6 +234,10 @@ func TestHeldFilesAreBounded(t *testing.T) {
 	if r.holder.open != 2 {
 		t.Errorf("%d held", r.holder.open)
 	}
+	c.pass(time.Second)
+	if r.Processes([]int{os.Getpid()}); r.holder.open != 1 {
+		t.Errorf("%d held after one was not asked for", r.holder.open)
+	}
 	c.pass(time.Hour)
 	if r.Processes([]int{os.Getpid()}); r.holder.open != 1 {
 		t.Errorf("%d held after one was forgotten", r.holder.open)

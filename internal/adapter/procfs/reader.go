@@ -80,11 +80,10 @@ type Reader struct {
 func New(opts Options) *Reader {
 	opts = opts.withDefaults()
 	return &Reader{
-		opts:   opts,
-		users:  users{path: opts.Passwd},
-		lstat:  lstatNode,
-		known:  map[int]*known{},
-		buf:    make([]byte, 4096),
-		holder: newHolder(opts.Proc),
+		opts:  opts,
+		users: users{path: opts.Passwd},
+		lstat: lstatNode,
+		known: map[int]*known{},
+		buf:   make([]byte, 4096),
 	}
 }
