@@ -7,6 +7,29 @@ package main
 
 import (
 	"os"
+	"runtime"
+	"runtime/debug"
 )
 
-func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	beFrugal()
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// A guest on the node takes little of it: garbage is collected when the heap
+// has grown by half, not doubled, and on at most two CPUs, since what Go keeps
+// for each CPU adds up on nodes of hundreds. GOGC and GOMAXPROCS say otherwise
+// (docs/cost.md).
+const (
+	gcPercent = 50
+	maxCPUs   = 2
+)
+
+func beFrugal() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) > maxCPUs {
+		runtime.GOMAXPROCS(maxCPUs)
+	}
+}

@@ -32,6 +32,9 @@ type podFinder struct {
 	root     string
 	parents  []string // relative to root
 	searched time.Time
+	// uids are the pods of the directories listed last, by path; empty for
+	// one that is no pod's. A path does not come to mean another pod.
+	uids map[string]string
 }
 
 // find lists the pods' cgroups, sorted by path.
@@ -68,6 +71,7 @@ func (f *podFinder) search(root string, now time.Time) error {
 // directory that is neither a pod nor a known parent.
 func (f *podFinder) list() (found []podCgroup, complete bool, err error) {
 	seen := map[string]bool{}
+	uids := make(map[string]string, len(f.uids))
 	complete = true
 	for _, parent := range f.parents {
 		names, err := subdirectories(f.root + parent)
@@ -76,7 +80,12 @@ func (f *podFinder) list() (found []podCgroup, complete bool, err error) {
 		}
 		for _, name := range names {
 			rel := parent + "/" + name
-			uid, ok := podOf(rel)
+			uid, listed := f.uids[rel]
+			if !listed {
+				uid = podOf(rel)
+			}
+			uids[rel] = uid
+			ok := uid != ""
 			if !ok && !slices.Contains(f.parents, rel) {
 				complete = false
 			}
@@ -87,13 +96,18 @@ func (f *podFinder) list() (found []podCgroup, complete bool, err error) {
 			}
 		}
 	}
+	f.uids = uids
 	return found, complete, nil
 }
 
-// podOf is the pod that a directory is the cgroup of, not one below it.
-func podOf(rel string) (string, bool) {
+// podOf is the UID of the pod that a directory is the cgroup of, empty where it
+// is none or lies below a pod's.
+func podOf(rel string) string {
 	owner := workload.ParseCgroup("0::" + rel)
-	return owner.PodUID, owner.Kind == workload.CgroupPod && owner.ContainerID == "" && !owner.Monitor
+	if owner.Kind != workload.CgroupPod || owner.ContainerID != "" || owner.Monitor {
+		return ""
+	}
+	return owner.PodUID
 }
 
 // searchParents walks the tree for directories that hold pods or may come to:
