@@ -16,7 +16,7 @@
  * a stat(); a real driver wakes the waiter. More often costs CPU that a client
  * under measurement would be blamed for.
  */
-enum { POLL_MS = 100 };
+enum { POLL_MS = 250 };
 
 struct delivered {
     uint32_t slot;
