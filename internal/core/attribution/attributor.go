@@ -72,7 +72,7 @@ func newWork(a *Attributor, s sample.Sample) *work {
 		pods:       workload.NewPodIndex(s.Objects.Pods),
 		devices:    workload.NewSliceIndex(s.Objects.Slices),
 		claims:     map[string]workload.Claim{},
-		owners:     map[int]owner{},
+		owners:     make(map[int]owner, len(s.Processes)),
 		grants:     grantSet{},
 		unresolved: map[string]bool{},
 	}
