@@ -6,6 +6,7 @@ package cluster_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -75,7 +76,8 @@ func startAgent(t *testing.T) *agent {
 // start starts the agent's process on its spool, and waits until it has taken a sample.
 func (a *agent) start(t *testing.T) {
 	t.Helper()
-	a.cmd = exec.Command(agentBinary, "--node-name=gpu-node-1", "--cluster=test", "--interval=1s",
+	interval := cmp.Or(os.Getenv("GPUTALLY_CLUSTER_INTERVAL"), "1s") // an emulated machine is too slow for it
+	a.cmd = exec.Command(agentBinary, "--node-name=gpu-node-1", "--cluster=test", "--interval="+interval,
 		"--kubeconfig=/run/node/kubeconfig/agent", "--nvml-library=/run/nvidia/driver/usr/lib64/libnvidia-ml.so.1",
 		"--spool-dir="+a.spool)
 	a.cmd.Env = append(os.Environ(), "MOCK_NVML_STATE="+stateFile)

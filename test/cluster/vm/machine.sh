@@ -17,7 +17,7 @@ ip link set lo up
 mapfile -t arguments </vm/arguments
 code=1
 if /vm/node/up.sh < <(sleep infinity); then
-	export GPUTALLY_CLUSTER_INSIDE=1 GPUTALLY_CLUSTER_PATIENCE=10m
+	export GPUTALLY_CLUSTER_INSIDE=1 GPUTALLY_CLUSTER_PATIENCE=10m GPUTALLY_CLUSTER_INTERVAL=5s
 	/vm/node/in.sh /run/node/cluster.test "${arguments[@]}"
 	code=$?
 fi

@@ -76,6 +76,8 @@ disk() {
 	cp "$here/machine.sh" "$root/vm/"
 	printf 'root:x:0:0:root:/root:/bin/bash\n' >"$root/etc/passwd"
 	printf 'root:x:0:\n' >"$root/etc/group"
+	printf '127.0.0.1 localhost\n' >"$root/etc/hosts"
+	: >"$root/etc/resolv.conf"
 	cp /etc/nsswitch.conf "$root/etc/" 2>/dev/null || true
 	mkdir -p "$root/etc/ssl" && cp -L /etc/ssl/openssl.cnf "$root/etc/ssl/" 2>/dev/null || true
 	printf '%s\n' "$@" >"$root/vm/arguments"
