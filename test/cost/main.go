@@ -24,13 +24,12 @@ type options struct {
 	measure, warmUp time.Duration
 	agent, doc      string
 	only            string
-	keep            bool
 }
 
 func main() {
 	var o options
-	flag.DurationVar(&o.measure, "measure", 60*time.Second, "how long each setting is measured")
-	flag.DurationVar(&o.warmUp, "warm-up", 75*time.Second, "how long each setting runs before; more than a minute, the age at which the agent reads again what rarely changes")
+	flag.DurationVar(&o.measure, "measure", 60*time.Second, "how long each setting is measured; a minute or more, the age at which the agent reads again what rarely changes")
+	flag.DurationVar(&o.warmUp, "warm-up", 30*time.Second, "how long each setting runs before it is measured")
 	flag.StringVar(&o.agent, "agent", "", "the gputally-agent to measure; empty builds it")
 	flag.StringVar(&o.doc, "write", "", "the document to refresh between its markers; empty prints the table")
 	flag.StringVar(&o.only, "only", "", "measure only settings whose name contains this")

@@ -33,7 +33,8 @@ type row struct {
 func measureAll(dir string, o options) ([]row, error) {
 	if o.agent == "" {
 		o.agent = filepath.Join(dir, "gputally-agent")
-		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", o.agent, "github.com/gputally/gputally/cmd/gputally-agent")
+		// As make build does.
+		build := exec.Command("go", "build", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", o.agent, "github.com/gputally/gputally/cmd/gputally-agent")
 		if out, err := build.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build the agent: %w\n%s", err, out)
 		}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gputally/gputally/test/mocknvml"
+)
+
+// TestMeasure measures a small node shortly: what comes out is of a living
+// agent that saw the staged node.
+func TestMeasure(t *testing.T) {
+	dir := t.TempDir()
+	o := options{measure: 2 * time.Second, warmUp: 3 * time.Second, agent: filepath.Join(dir, "agent")}
+	build := exec.Command("go", "build", "-o", o.agent, "github.com/gputally/gputally/cmd/gputally-agent")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	small := setting{gpus: 1, pods: 2, processes: 3, interval: time.Second}
+	r, err := measure(dir, small, mocknvml.Build(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.cpu <= 0 || r.cpu > 2 || r.rss < 5*mib || r.anon >= r.rss || r.peak < r.rss || r.taken <= 0 {
+		t.Errorf("measured %+v", r)
+	}
+	bare, err := measure(t.TempDir(), setting{gpus: 1, interval: time.Second}, mocknvml.Build(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.series <= bare.series {
+		t.Errorf("%d series with pods, %d without", r.series, bare.series)
+	}
+	if text := report([]row{r}, o); !strings.Contains(text, "| 1 × 6 | 2 | 1s |") {
+		t.Errorf("the report has no line of the setting:\n%s", text)
+	}
+}
+
+func TestReplacedKeepsTheRest(t *testing.T) {
+	got, err := replaced("a\n"+beginMark+"\nold\n"+endMark+"\nb\n", "new\n")
+	if want := "a\n" + beginMark + "\n\nnew\n\n" + endMark + "\nb\n"; err != nil || got != want {
+		t.Errorf("got %q %v, want %q", got, err, want)
+	}
+	if _, err := replaced("no markers", "new"); err == nil || !strings.Contains(err.Error(), "is missing") {
+		t.Errorf("without markers: %v", err)
+	}
+}
