@@ -47,7 +47,7 @@ initramfs() {
 
 # Programs of this machine, with the libraries they load.
 host_programs="bash sh cat cp mkdir ln rm rmdir mv chmod touch ls date sleep seq tr tail head dirname basename setsid mknod
-	mount umount unshare nsenter ip hostname pgrep grep sed awk find openssl curl etcd runc sync env sha256sum ps"
+	mount umount unshare nsenter ip hostname pgrep grep sed awk find openssl curl etcd runc sync env sha256sum ps ldconfig"
 
 copy_with_libraries() { # TO FILE...
 	local to=$1 f
