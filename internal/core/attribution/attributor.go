@@ -46,20 +46,22 @@ func (a *Attributor) Attribute(s sample.Sample) Result {
 
 // work is the state of attributing one sample.
 type work struct {
-	policy   Policy
-	memory   *memory
-	s        sample.Sample
-	inv      *inventory
-	pods     workload.PodIndex
-	devices  workload.SliceIndex
-	claims   map[string]workload.Claim
-	owners   map[int]owner
-	grants   grantSet
-	findings []Finding
+	policy  Policy
+	memory  *memory
+	s       sample.Sample
+	inv     *inventory
+	pods    workload.PodIndex
+	devices workload.SliceIndex
+	claims  map[string]workload.Claim
+	owners  map[int]owner
+	grants  grantSet
+	// replicaIDs is how many replicas of each partition the kubelet offers.
+	replicaIDs map[*part]int64
+	findings   []Finding
 	// unresolved are pods with a grant that leads to no partition: they are
 	// in the right somewhere, so nothing they hold is a leak.
 	unresolved map[string]bool
-	// ungranted are KAI's reservation pods: their grant is their group's.
+	// reservations are KAI's reservation pods: their grant is their group's.
 	reservations map[string]workload.Pod
 }
 

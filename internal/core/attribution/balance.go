@@ -16,12 +16,14 @@ type balance struct {
 	capacity, reserve, used uint64
 	unattributed            uint64
 	skewed                  bool
+	// blended: the driver does not tell its reserve, which is in used.
+	blended bool
 }
 
 // newBalance takes NVML's figures. Readings that cannot be (a reserve or a
 // use beyond the capacity) are cut to it and graded skewed.
 func newBalance(m sample.Memory) *balance {
-	b := &balance{capacity: m.Total, reserve: m.Reserved, used: m.Used}
+	b := &balance{capacity: m.Total, reserve: m.Reserved, used: m.Used, blended: m.ReserveUnknown}
 	if b.reserve > b.capacity {
 		b.reserve, b.skewed = b.capacity, true
 	}
@@ -59,7 +61,7 @@ func (b *balance) fillUnsized(piles []*pile) {
 		for j, bytes := range even(part, len(unsized[i])) {
 			unsized[i][j].known += bytes
 			unsized[i][j].grade = gpu.Estimated
-			if alone {
+			if alone && !b.blended {
 				unsized[i][j].grade = gpu.Derived
 			}
 		}

@@ -3,6 +3,8 @@
 package attribution
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gputally/gputally/internal/core/gpu"
@@ -104,7 +106,7 @@ func (w *work) claimResource(holder workload.Holder, claim workload.Claim) strin
 		return ""
 	}
 	for _, c := range pod.Containers {
-		for name := range c.Limits {
+		for _, name := range slices.Sorted(maps.Keys(c.Limits)) {
 			if workload.IsGPUResource(name, w.policy.ExtraResources...) {
 				return name
 			}

@@ -79,7 +79,7 @@ func (w *work) exposed(pod workload.Pod, devices []string, evidence string, priv
 	}
 	f := Finding{
 		Kind: Exposure, Severity: Warning, Holder: podHolder(pod), Partitions: devices, Count: int64(len(devices)),
-		Detail:   fmt.Sprintf("can open %d GPUs that it was not given", len(devices)),
+		Detail:   exposureDetail(len(devices)),
 		Evidence: []string{evidence},
 	}
 	if priv {
@@ -90,6 +90,8 @@ func (w *work) exposed(pod workload.Pod, devices []string, evidence string, priv
 	}
 	w.find(f)
 }
+
+func exposureDetail(n int) string { return fmt.Sprintf("can open %d GPUs that it was not given", n) }
 
 func (w *work) reserves(pod workload.Pod) bool {
 	_, ok := w.reservations[podHolder(pod).PodKey()]

@@ -127,6 +127,10 @@ func (w *work) fromKubelet(pr workload.PodResources) {
 		}
 		holder = podHolder(pod)
 	}
+	if known && pod.Gone && w.provenRunning()[pod.UID] {
+		// Deleted by force, and the kubelet has not ended it yet.
+		holder = podHolder(pod)
+	}
 	if _, ok := w.reservations[holder.PodKey()]; ok {
 		return
 	}
@@ -145,14 +149,15 @@ func (w *work) hasShares(pod workload.Pod) bool {
 }
 
 // fromDevices takes the device plugin ids of one container. Of a pod that an
-// annotation scheduler placed, only ids of whole devices count.
+// annotation scheduler placed, only ids that a plugin of NVIDIA's or GKE's
+// spells count.
 func (w *work) fromDevices(holder workload.Holder, c workload.ContainerResources, annotated bool) {
 	for _, rd := range c.Devices {
 		if !workload.IsGPUResource(rd.Resource, w.policy.ExtraResources...) {
 			continue
 		}
 		for _, id := range rd.IDs {
-			if !annotated || isWhole(workload.ParseDeviceID(id)) {
+			if !annotated || isPlugins(workload.ParseDeviceID(id)) {
 				w.fromDeviceID(holder, c.Name, rd.Resource, id)
 			}
 		}
@@ -160,6 +165,13 @@ func (w *work) fromDevices(holder workload.Holder, c workload.ContainerResources
 }
 
 func isWhole(id workload.DeviceID) bool { return id.Form == workload.FormUUID && !id.Shared }
+
+// isPlugins: the id is in a spelling of NVIDIA's or GKE's plugin, for which the
+// kubelet's list is the truth. An annotation scheduler's plugin has slots or
+// ids of its own.
+func isPlugins(id workload.DeviceID) bool {
+	return id.Form != workload.FormHAMiSlot && id.Form != workload.FormOpaque
+}
 
 func (w *work) fromDeviceID(holder workload.Holder, container, resource, id string) {
 	parsed := workload.ParseDeviceID(id)
@@ -256,7 +268,8 @@ func (w *work) carryGrants() {
 	running := w.provenRunning()
 	for _, p := range w.inv.parts {
 		for _, g := range w.memory.grants[p.ID.String()] {
-			if !running[g.Holder.PodKey()] {
+			pod, known := w.pods.ByUID(g.Holder.PodUID)
+			if !running[g.Holder.PodKey()] || known && !pod.Gone && pod.Ended() {
 				continue
 			}
 			d := w.grants.of(p, g.Holder, g.Source)
@@ -297,11 +310,32 @@ func (w *work) grantUnresolved() {
 func (w *work) find(f Finding) {
 	for i := range w.findings {
 		if w.findings[i].compare(f) == 0 {
-			w.findings[i].Evidence = append(w.findings[i].Evidence, f.Evidence...)
+			w.findings[i].join(f)
 			return
 		}
 	}
 	w.findings = append(w.findings, f)
+}
+
+// join adds what another sight of the same finding shows.
+func (f *Finding) join(o Finding) {
+	f.Evidence = union(f.Evidence, o.Evidence)
+	if f.Kind == Exposure {
+		f.Partitions = union(f.Partitions, o.Partitions)
+		slices.Sort(f.Partitions)
+		f.Count, f.Detail = int64(len(f.Partitions)), exposureDetail(len(f.Partitions))
+	}
+}
+
+// union adds to a what only b has, in b's order, and leaves both as they are.
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // compare orders findings, and equals those that are one finding.

@@ -21,6 +21,12 @@ type owner struct {
 // unnamed: a pod by its UID alone, which no object names (yet).
 func (o owner) unnamed() bool { return o.holder.Kind == workload.KindPod && o.holder.Pod == "" }
 
+// isMPSServer: the process is called like the server and no tenant's, who may
+// call a program anything.
+func (o owner) isMPSServer() bool {
+	return isCalled(o.comm, mpsServer) && (o.daemon || o.holder.Kind != workload.KindPod)
+}
+
 // identify names the owner of every process that a device lists.
 func (w *work) identify() {
 	for _, p := range w.inv.parts {

@@ -11,6 +11,7 @@ import (
 // setModes decides how each partition is shared and turns drafts into grants
 // with their reserved shares.
 func (w *work) setModes() {
+	w.countReplicas()
 	for _, p := range w.inv.parts {
 		p.GrantsKnown = w.s.Grants.Readable || w.s.Standalone
 		if p.MIGParent {
@@ -32,28 +33,40 @@ func (w *work) setModes() {
 // replicas is N: how many ids of the partition the kubelet offers, else the
 // node's label, else unknown.
 func (w *work) replicas(p *part) *int64 {
-	var n int64
+	if n := w.replicaIDs[p]; n > 0 {
+		return &n
+	}
+	if w.s.Objects.Node != nil {
+		if n, ok := w.s.Objects.Node.ReplicasOf(resourceOf(p, *w.s.Objects.Node)); ok {
+			return &n
+		}
+	}
+	return nil
+}
+
+// resourceOf is the resource that NVIDIA's plugin offers the partition as: a
+// MIG profile has its own under the mixed strategy, and its own label then.
+func resourceOf(p *part, node workload.Node) string {
+	if p.inst != nil && offersMIG(node) {
+		return "nvidia.com/mig-" + resourceProfile(p.Profile)
+	}
+	return workload.ResourceGPU
+}
+
+// countReplicas counts the "::n" ids that the kubelet offers of each partition.
+func (w *work) countReplicas() {
+	w.replicaIDs = map[*part]int64{}
 	for _, rd := range w.s.Grants.Allocatable {
 		if !workload.IsGPUResource(rd.Resource, w.policy.ExtraResources...) {
 			continue
 		}
 		for _, id := range rd.IDs {
 			parsed := workload.ParseDeviceID(id)
-			t := w.inv.resolve(parsed)
-			if parsed.Shared && parsed.Form != workload.FormHAMiSlot && len(t) == 1 && t[0].part == p {
-				n++
+			if t := w.inv.resolve(parsed); parsed.Shared && parsed.Form != workload.FormHAMiSlot && len(t) == 1 {
+				w.replicaIDs[t[0].part]++
 			}
 		}
 	}
-	if n > 0 {
-		return &n
-	}
-	if w.s.Objects.Node != nil {
-		if n, ok := w.s.Objects.Node.Replicas(); ok {
-			return &n
-		}
-	}
-	return nil
 }
 
 // sharing tells time-slicing from MPS by evidence: an MPS process on the
@@ -88,7 +101,7 @@ func (w *work) sharing(p *part, drafts []*draft) (gpu.Mode, string) {
 
 func (w *work) hasMPSProcess(p *part) bool {
 	for _, h := range p.held {
-		if h.Kind == sample.KindMPS || isCalled(w.owners[h.PID].comm, mpsServer) {
+		if h.Kind == sample.KindMPS || w.owners[h.PID].isMPSServer() {
 			return true
 		}
 	}
@@ -213,27 +226,44 @@ func capacityOf(p *part) *uint64 {
 	return &p.mem.Total
 }
 
-// findDoubleOwner reports partitions that two owners hold as a whole at once.
+// findDoubleOwner reports partitions that were handed out twice: whole to one
+// owner, and whole or in part to another.
 func (w *work) findDoubleOwner(p *part) {
 	owners := map[string]bool{}
 	var names []string
+	wholes, given := 0, 0 // owners of all of it, and those whom a scheduler gave that
 	for _, g := range p.Grants {
-		if g.Reserved.IsZero() || g.Reserved.Num < g.Reserved.Den || g.Admin {
+		key := ownerOf(g)
+		if g.Reserved.IsZero() || g.Admin || owners[key] {
 			continue
 		}
-		key := g.Holder.PodKey()
-		if g.Mode == gpu.ModeSharedClaim {
-			key = "claim " + g.Claim
-		}
-		if !owners[key] {
-			owners[key] = true
-			names = append(names, g.Holder.Account())
+		owners[key] = true
+		names = append(names, g.Holder.Account())
+		if g.Reserved.Num >= g.Reserved.Den {
+			wholes++
+			if g.Mode != gpu.ModeFraction {
+				given++
+			}
 		}
 	}
-	if len(owners) > 1 {
+	// Fractions may be oversubscribed by decision (HAMi's memory scaling).
+	if wholes > 1 || given > 0 && len(owners) > 1 {
+		detail := "several owners were granted this partition whole at the same time"
+		if wholes == 1 {
+			detail = "one owner was granted this partition whole and others a part of it at the same time"
+		}
 		w.find(Finding{
 			Kind: DoubleOwner, Severity: Critical, Partition: p.ID.String(), Device: p.ID.Device, Victims: names,
-			Detail: "several owners were granted this partition whole at the same time",
+			Detail: detail,
 		})
 	}
+}
+
+// ownerOf is who keeps the grant's reserved share: the pods of a shared claim
+// keep one together.
+func ownerOf(g Grant) string {
+	if g.Mode == gpu.ModeSharedClaim {
+		return "claim " + g.Claim
+	}
+	return g.Holder.PodKey()
 }

@@ -3,6 +3,10 @@
 package attribution
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/workload"
 )
@@ -45,10 +49,26 @@ func (w *work) fromShare(pod workload.Pod, s workload.Share) {
 		w.badShare(pod, s)
 		return
 	}
-	d := w.grants.of(p, podHolder(pod), s.Source)
-	d.Source = s.Source
-	d.ask(s.ContainerName, "", "", gpu.One)
-	d.takePart(s.Fraction, s.Bytes)
+	if d := w.annotated(p, pod, s.Source); d != nil {
+		d.ask(s.ContainerName, "", "", gpu.One)
+		d.takePart(s.Fraction, s.Bytes)
+	}
+}
+
+// annotated is the draft of a grant by annotation, or nil where the kubelet or
+// a claim gave the pod the partition: pods can write their own annotations, and
+// none makes such a grant less, or more.
+func (w *work) annotated(p *part, pod workload.Pod, source string) *draft {
+	d := w.grants.of(p, podHolder(pod), source)
+	if d.Source == "kubelet" || d.Source == "dra" {
+		return nil
+	}
+	if d.carried {
+		// The annotation can be read now, whatever the kubelet's list.
+		*d = draft{Grant: Grant{Holder: podHolder(pod)}}
+	}
+	d.Source = source
+	return d
 }
 
 func (w *work) badShare(pod workload.Pod, s workload.Share) {
@@ -93,28 +113,34 @@ func (w *work) fromKAI(pod workload.Pod) {
 		w.badAnnotation(pod, err)
 		return
 	}
-	if !ok {
+	if !ok || len(share.Groups) == 0 {
+		// A fraction without a group is a wish: KAI labels what it placed.
 		return
 	}
 	found := false
 	for _, group := range share.Groups {
 		for _, t := range w.groupDevices(group) {
 			found = true
-			d := w.grants.of(t.part, podHolder(pod), "kai")
-			d.Source = "kai"
-			d.ask(share.Container, "", "", gpu.One)
-			d.takePart(share.Fraction, share.Bytes)
+			if d := w.annotated(t.part, pod, "kai"); d != nil {
+				d.ask(share.Container, "", "", gpu.One)
+				d.takePart(share.Fraction, share.Bytes)
+			}
 		}
 	}
 	if !found {
 		w.unresolved[podHolder(pod).PodKey()] = true
+		w.find(Finding{
+			Kind: InventoryConflict, Severity: Warning, Holder: podHolder(pod),
+			Detail: "no reservation pod of KAI's group " + strings.Join(share.Groups, ", ") + " leads to a GPU of this node",
+		})
 	}
 }
 
 // groupDevices are the devices of a KAI group: what the kubelet gave its
 // reservation pod, else what that pod's annotation says.
 func (w *work) groupDevices(group string) []target {
-	for _, res := range w.reservations {
+	for _, key := range slices.Sorted(maps.Keys(w.reservations)) {
+		res := w.reservations[key]
 		g, uuid, _ := workload.KAIReservation(res)
 		if g != group {
 			continue

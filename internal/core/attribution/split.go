@@ -55,7 +55,7 @@ func (w *work) piles(p *part) []*pile {
 			byHolder[holder] = c
 		}
 		c.add(h, p.mem)
-		c.server = c.server || (isCalled(o.comm, mpsServer) && h.Kind != sample.KindMPS)
+		c.server = c.server || (o.isMPSServer() && h.Kind != sample.KindMPS)
 	}
 	out := make([]*pile, 0, len(byHolder))
 	for _, c := range byHolder {
@@ -131,6 +131,9 @@ func (p *part) settle(b *balance, piles []*pile) {
 	p.Capacity, p.Reserved, p.Used = &capacity, &reserve, &used
 	p.Unattributed, p.Free = &unattributed, &free
 	p.Grade = gpu.Measured
+	if b.blended {
+		p.Grade = gpu.Estimated
+	}
 	if b.skewed {
 		p.Grade = gpu.Skewed
 	}

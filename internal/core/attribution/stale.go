@@ -33,9 +33,12 @@ func (w *work) findStaleResources() {
 func (w *work) countOf(resource string, node workload.Node) (have int64, known bool) {
 	name, nvidia := strings.CutPrefix(resource, "nvidia.com/")
 	profile, mig := strings.CutPrefix(name, "mig-")
-	replicas := max(deref(replicasOf(node)), 1)
+	r, labelled := node.ReplicasOf(resource)
+	replicas := max(r, 1)
 	switch {
 	case !nvidia:
+		return 0, false
+	case mig && !labelled && w.offersReplicas(resource):
 		return 0, false
 	case mig:
 		profile = strings.TrimSuffix(profile, ".shared")
@@ -52,6 +55,18 @@ func (w *work) countOf(resource string, node workload.Node) (have int64, known b
 		whole += instances
 	}
 	return whole * replicas, true
+}
+
+// offersReplicas: the kubelet's ids of the resource are replicas.
+func (w *work) offersReplicas(resource string) bool {
+	for _, rd := range w.s.Grants.Allocatable {
+		for _, id := range rd.IDs {
+			if rd.Resource == resource && workload.ParseDeviceID(id).Shared {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func replicasOf(n workload.Node) *int64 {
