@@ -58,6 +58,10 @@ type work struct {
 	// replicaIDs is how many replicas of each partition the kubelet offers.
 	replicaIDs map[*part]int64
 	findings   []Finding
+	// found is where each finding stands in findings.
+	found map[findingKey]int
+	// pipes are the pods, by PodKey, with a process that knows an MPS pipe.
+	pipes map[string]bool
 	// unresolved are pods with a grant that leads to no partition: they are
 	// in the right somewhere, so nothing they hold is a leak.
 	unresolved map[string]bool
@@ -76,6 +80,8 @@ func newWork(a *Attributor, s sample.Sample) *work {
 		claims:     map[string]workload.Claim{},
 		owners:     make(map[int]owner, len(s.Processes)),
 		grants:     grantSet{},
+		found:      map[findingKey]int{},
+		pipes:      map[string]bool{},
 		unresolved: map[string]bool{},
 	}
 	for _, c := range s.Objects.Claims {

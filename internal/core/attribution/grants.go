@@ -307,13 +307,23 @@ func (w *work) grantUnresolved() {
 	}
 }
 
+// findingKey is what makes findings one finding; it is what compare compares.
+type findingKey struct {
+	kind      FindingKind
+	holder    workload.Holder
+	partition string
+	device    gpu.UUID
+	resource  string
+	pid       int
+}
+
 func (w *work) find(f Finding) {
-	for i := range w.findings {
-		if w.findings[i].compare(f) == 0 {
-			w.findings[i].join(f)
-			return
-		}
+	key := findingKey{f.Kind, f.Holder, f.Partition, f.Device, f.Resource, f.PID}
+	if i, ok := w.found[key]; ok {
+		w.findings[i].join(f)
+		return
 	}
+	w.found[key] = len(w.findings)
 	w.findings = append(w.findings, f)
 }
 

@@ -12,6 +12,11 @@ import (
 // with their reserved shares.
 func (w *work) setModes() {
 	w.countReplicas()
+	for pid, o := range w.owners {
+		if w.s.Processes[pid].Env["CUDA_MPS_PIPE_DIRECTORY"] != "" {
+			w.pipes[o.holder.PodKey()] = true
+		}
+	}
 	for _, p := range w.inv.parts {
 		p.GrantsKnown = w.s.Grants.Readable || w.s.Standalone
 		if p.MIGParent {
@@ -109,10 +114,8 @@ func (w *work) hasMPSProcess(p *part) bool {
 }
 
 func (w *work) hasMPSPipe(holder workload.Holder) bool {
-	for pid, o := range w.owners {
-		if o.holder.PodKey() == holder.PodKey() && w.s.Processes[pid].Env["CUDA_MPS_PIPE_DIRECTORY"] != "" {
-			return true
-		}
+	if w.pipes[holder.PodKey()] {
+		return true
 	}
 	pod, ok := w.pods.ByUID(holder.PodUID)
 	if !ok {
