@@ -42,7 +42,7 @@ func (c *config) bindSources(fs *pflag.FlagSet) {
 	fs.StringVar(&c.nvmlLibrary, "nvml-library", "", "`FILE` to load as libnvidia-ml.so.1 (default: where drivers install it)")
 	fs.StringVar(&c.proc, "proc", "/proc", "where the host's /proc is mounted")
 	fs.StringVar(&c.cgroup, "cgroup-root", "/sys/fs/cgroup", "where the host's cgroups are mounted")
-	fs.DurationVar(&c.interval, "interval", agent.DefaultInterval, "time between two samples, 1s or more")
+	fs.DurationVar(&c.interval, "interval", agent.DefaultInterval, "time between two samples on average (steps vary at random by a fifth), 1s or more")
 	fs.BoolVar(&c.standalone, "standalone", false, "no Kubernetes: holders are containers, systemd units and users")
 	fs.StringVar(&c.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/gputally/gputally/internal/app/agent"
 )
 
-// jitterShare is the jitter that the second sampler has: each step between 0.8
-// and 1.2 intervals.
-const jitterShare = 0.2
+// jitterShare is the agent's: each step between 0.8 and 1.2 intervals.
+const jitterShare = agent.StepSpread
 
 // plain is the error of the integrator over many nodes.
 func plain(seeds int, interval int64, jitter float64) (byClass, error) {
@@ -33,7 +34,7 @@ func weighed(seeds int, interval int64, v variant) byClass {
 	errs := newByClass()
 	for seed := range uint64(seeds) {
 		w := newWorld(seed)
-		errs.add(w, measure(w, ticks(phase(seed), interval, 0), v))
+		errs.add(w, measure(w, ticks(phase(seed), interval, jitterShare), v))
 	}
 	return errs
 }
@@ -47,9 +48,9 @@ func report(seeds int) (string, error) {
 		interval int64
 		jitter   float64
 	}{
-		{"Every 5 s", 5 * second, 0},
-		{"Every 5 s, each step between 4 and 6 s at random", 5 * second, jitterShare},
-		{"Every 1 s", second, 0},
+		{"Every 5 s, as the agent does it: each step between 4 and 6 s at random", 5 * second, jitterShare},
+		{"Every 1 s, as the agent does it: each step between 0.8 and 1.2 s", second, jitterShare},
+		{"Every 5 s to the millisecond, for comparison", 5 * second, 0},
 	} {
 		errs, err := plain(seeds, r.interval, r.jitter)
 		if err != nil {

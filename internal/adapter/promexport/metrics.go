@@ -154,7 +154,7 @@ var (
 	agentInfo = add(Metric{Name: "gputally_agent_info", Kind: Info, Labels: []string{"version", "agent_id", "cluster", "node_name", "mode"}, Stability: Stable, Series: "1",
 		Help: "The agent: its version, and the node it measures. mode is kubernetes or standalone."})
 	interval = add(Metric{Name: "gputally_agent_interval_seconds", Kind: Gauge, Unit: "seconds", Stability: Stable, Series: "1",
-		Help: "Time between two samples, as set."})
+		Help: "Time between two samples on average, as set."})
 	samples = add(Metric{Name: "gputally_agent_samples_total", Kind: Counter, Stability: Stable, Series: "1",
 		Help: "Samples taken since the agent began."})
 	missedTicks = add(Metric{Name: "gputally_agent_missed_ticks_total", Kind: Counter, Stability: Stable, Series: "1",

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,9 @@ type Config struct {
 	Interval    time.Duration
 	Standalone  bool
 	Policy      attribution.Policy
+	// Draw gives the steps between samples their random length: uniform in
+	// [0, 1). Default math/rand/v2's.
+	Draw func() float64
 	// Wall is the wall clock, which labels. What measures is the monotonic
 	// clock. Default time.Now.
 	Wall func() time.Time
@@ -76,6 +80,9 @@ func New(cfg Config, sources Sources, spool Spool, recorder Recorder) (*Agent, e
 	if cfg.Interval < MinInterval {
 		return nil, fmt.Errorf("interval %s is shorter than %s", cfg.Interval, MinInterval)
 	}
+	if cfg.Draw == nil {
+		cfg.Draw = rand.Float64
+	}
 	if cfg.Wall == nil {
 		cfg.Wall = time.Now
 	}
@@ -110,7 +117,7 @@ const restartAfter = time.Minute
 func (a *Agent) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var tick int64 // on a grid of whole intervals since the start
+	pace := pacer{interval: a.cfg.Interval, draw: a.cfg.Draw}
 	for {
 		select {
 		case <-ctx.Done():
@@ -121,12 +128,12 @@ func (a *Agent) Run(ctx context.Context) error {
 		if a.gpus.RestartNeeded() && time.Since(a.start) > restartAfter {
 			return errors.Join(ErrRestart, a.shutdown())
 		}
-		a.beat.Store(int64(time.Since(a.start)))
-		next := int64(time.Since(a.start)/a.cfg.Interval) + 1
-		a.stats.MissedTicks += uint64(next - tick - 1)
-		a.notes.missed(next-tick-1, a.cfg.Interval)
-		tick = next
-		timer.Reset(time.Until(a.start.Add(time.Duration(tick) * a.cfg.Interval)))
+		now := time.Since(a.start)
+		a.beat.Store(int64(now))
+		due, missed := pace.next(now)
+		a.stats.MissedTicks += uint64(missed)
+		a.notes.missed(missed, a.cfg.Interval)
+		timer.Reset(due - time.Since(a.start))
 	}
 }
 

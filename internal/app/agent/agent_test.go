@@ -46,6 +46,31 @@ func TestAgentMeasuresInWindows(t *testing.T) {
 	})
 }
 
+// Whatever the length of its steps, the windows are whole minutes that tile the
+// time, and hold what was held.
+func TestRandomStepsMeasureTheSame(t *testing.T) {
+	story(t, func(t *testing.T) {
+		w := newWorld()
+		w.held[1] = gib
+		r := begin(t, w, func(c *Config) { c.Draw = nil })
+		at(10 * time.Minute)
+		s := r.agent.Snapshot()
+		if s.Stats.Samples < 100 || s.Stats.Samples > 150 || s.Stats.MissedTicks != 0 {
+			t.Errorf("%d samples and %d missed in 10 minutes, want 100 to 150 and none", s.Stats.Samples, s.Stats.MissedTicks)
+		}
+		if s.Result.MonoMS%5000 == 0 {
+			t.Errorf("the last of %d random steps ended on the grid, at %d ms", s.Stats.Samples, s.Result.MonoMS)
+		}
+		windows := r.end()
+		if got, want := byteMS(windows), uint64(gib*600000); got != want {
+			t.Errorf("%d byte-milliseconds, want %d", got, want)
+		}
+		if _, measured, unmeasured := sumMS(windows); measured != 600000 || unmeasured != 0 {
+			t.Errorf("%d ms measured, %d not; want 600000 and 0", measured, unmeasured)
+		}
+	})
+}
+
 func durations(windows []usage.Batch) (ms []int64) {
 	for _, b := range windows {
 		ms = append(ms, b.DurationMS)

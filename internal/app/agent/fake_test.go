@@ -245,10 +245,14 @@ func (s *syncBuffer) count(text string) (n int) {
 }
 
 // begin starts an agent on w. change may alter its configuration.
+// evenSteps makes every step one interval long, so that a test can say when
+// the agent looks.
+func evenSteps() float64 { return 0.5 }
+
 func begin(t *testing.T, w *world, change func(*Config)) *run {
 	t.Helper()
 	r := &run{t: t, world: w, log: &syncBuffer{}, done: make(chan error, 1)}
-	cfg := Config{Cluster: "c", Node: "n", Agent: "a", Boot: "b", Interval: 5 * time.Second, Wall: w.wall,
+	cfg := Config{Cluster: "c", Node: "n", Agent: "a", Boot: "b", Interval: 5 * time.Second, Draw: evenSteps, Wall: w.wall,
 		Policy: attribution.Policy{}, Log: slog.New(slog.NewTextHandler(r.log, nil))}
 	if change != nil {
 		change(&cfg)
