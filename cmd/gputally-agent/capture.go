@@ -30,7 +30,8 @@ func newCapture() *cobra.Command {
 		Long: `Write what NVML, the kubelet, /proc and the API server say, now or over a while, to
 a file that "gputally replay" reads. No agent need run, and one that runs is not
 disturbed. With --redact, names of pods, namespaces, nodes, users and commands
-are replaced by numbers, the same name by the same number.`,
+are replaced by numbers, the same name by the same number; those of GPU
+infrastructure (see --daemons) are kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := c.load(cmd.Flags(), os.Getenv); err != nil {
@@ -87,7 +88,7 @@ func writeCapture(ctx context.Context, c *config, duration time.Duration, redact
 	rec := &recorder{w: capture.NewWriter(out)}
 	rec.w.Interval, rec.w.Title = c.interval, title
 	if redact {
-		rec.redactor = capture.NewRedactor()
+		rec.redactor = capture.NewRedactor(c.platformNamespaces()...)
 	}
 	err = agent.Record(ctx, agent.Config{Cluster: c.cluster, Node: c.nodeName, Interval: c.interval, Standalone: c.standalone, Log: log},
 		src.Sources, rec, duration)

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,7 @@ func (c *config) bindSources(fs *pflag.FlagSet) {
 	fs.StringVar(&c.cgroup, "cgroup-root", "/sys/fs/cgroup", "where the host's cgroups are mounted")
 	fs.DurationVar(&c.interval, "interval", agent.DefaultInterval, "time between two samples on average (steps vary at random by a fifth), 1s or more")
 	fs.BoolVar(&c.standalone, "standalone", false, "no Kubernetes: holders are containers, systemd units and users")
+	fs.StringArrayVar(&c.daemons, "daemons", []string{daemonsDefault}, "`SELECTOR` of GPU infrastructure, whose memory is overhead: NAMESPACE/LABEL=VALUE[,…], NAMESPACE/pod:PREFIX, NAMESPACE/comm:PROCESS, unit:NAME, or default for the built-in list; repeat for more")
 	fs.StringVar(&c.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&c.file, "config", "", "configuration `FILE` (YAML)")
@@ -52,7 +54,6 @@ func (c *config) bindSources(fs *pflag.FlagSet) {
 // bindService adds the flags of the running agent.
 func (c *config) bindService(fs *pflag.FlagSet) {
 	fs.StringVar(&c.cluster, "cluster", "", "name of the cluster, written into every record")
-	fs.StringArrayVar(&c.daemons, "daemons", []string{daemonsDefault}, "`SELECTOR` of GPU infrastructure, whose memory is overhead: NAMESPACE/LABEL=VALUE[,…], NAMESPACE/pod:PREFIX, NAMESPACE/comm:PROCESS, unit:NAME, or default for the built-in list; repeat for more")
 	fs.StringVar(&c.listen, "listen", agenthttp.DefaultListen, "`HOST:PORT` to serve /metrics and /api/v1/node on")
 	fs.StringVar(&c.spoolDir, "spool-dir", "/var/lib/gputally/spool", "`DIRECTORY` of the usage records")
 	fs.Int64Var(&c.spoolMaxBytes, "spool-max-bytes", 512<<20, "size that the usage records may have on disk, in bytes")
@@ -134,6 +135,21 @@ func (c *config) policy() (attribution.Policy, error) {
 		p.Daemons = append(p.Daemons, d)
 	}
 	return p, nil
+}
+
+// platformNamespaces are those of the operator's own list of GPU
+// infrastructure; load has checked it.
+func (c *config) platformNamespaces() (out []string) {
+	p, err := c.policy()
+	if err != nil {
+		return nil
+	}
+	for _, d := range p.Daemons {
+		if d.Namespace != "" && !slices.Contains(out, d.Namespace) {
+			out = append(out, d.Namespace)
+		}
+	}
+	return out
 }
 
 // parseDaemon reads one selector of GPU infrastructure.

@@ -190,3 +190,13 @@ func FuzzConfigurationFile(f *testing.F) {
 		}
 	})
 }
+
+func TestPlatformNamespacesAreThoseOfTheDaemons(t *testing.T) {
+	c, err := load(t, []string{"--daemons", "acme-gpu/app=exporter", "--daemons", "unit:acme.service", "--daemons", "acme-gpu/pod:probe-"}, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"acme-gpu"}, c.platformNamespaces()); diff != "" {
+		t.Errorf("namespaces (-want +got):\n%s", diff)
+	}
+}

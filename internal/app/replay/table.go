@@ -210,7 +210,11 @@ func (p *printer) partitionUsage(id gpu.PartitionID, t *partitionTotal) {
 			p.line(usageRow, name, "unknown", "unknown", "unknown", span(h.presentMS), grades(h.grades))
 			continue
 		}
-		p.line(usageRow, name, gibHours(h.bytes), mean(h.bytes, knownMS), mib(&h.peak), span(h.presentMS), grades(h.grades))
+		over := knownMS
+		if over == 0 { // unified memory: only the holders' sizes are known
+			over = h.knownMS
+		}
+		p.line(usageRow, name, gibHours(h.bytes), mean(h.bytes, over), mib(&h.peak), span(h.presentMS), grades(h.grades))
 	}
 	if knownMS > 0 {
 		p.platform(t, knownMS)
@@ -223,7 +227,8 @@ func (p *printer) partitionUsage(id gpu.PartitionID, t *partitionTotal) {
 }
 
 // usageRow is a line of the usage table. The mean is over the time in which
-// the partition was measured, so that the column sums to the capacity.
+// the partition was measured, so that the column sums to the capacity; without
+// a capacity, over the time in which the holder's size was known.
 const usageRow = "  %-27s %9s %11s %9s %7s  %s"
 
 func (p *printer) platform(t *partitionTotal, knownMS int64) {
