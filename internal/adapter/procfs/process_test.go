@@ -197,7 +197,10 @@ func TestRealProcess(t *testing.T) {
 	pid := child.Process.Pid
 	r := New(Options{})
 	var got sample.Process
-	for got.Comm != "sleep" { // until the child runs its program
+	for end := time.Now().Add(time.Minute); got.Comm != "sleep" || got.Env == nil; { // until the child runs its program
+		if time.Now().After(end) {
+			t.Fatalf("after a minute the child is %+v", got)
+		}
 		got = r.Processes([]int{pid})[pid]
 	}
 	if d := cmp.Diff(map[string]string{"CUDA_VISIBLE_DEVICES": "1,2"}, got.Env); d != "" {

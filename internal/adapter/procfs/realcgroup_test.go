@@ -38,8 +38,8 @@ func TestRealCgroups(t *testing.T) {
 	if err := unix.Mknod(root+"/dev/nvidia5", unix.S_IFCHR|0o666, int(unix.Mkdev(uint32(New(Options{}).major()), 5))); err != nil {
 		t.Skipf("cannot make device nodes here: %v", err)
 	}
-	child := exec.Command("/proc/self/exe", "-test.run=^TestHelperSleeps$")
-	child.Env = []string{"GPUTALLY_SLEEP_IN=" + root}
+	child := exec.Command("/proc/self/exe")
+	child.Env = []string{sleepIn + "=" + root}
 	input, err := child.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -108,20 +108,25 @@ func TestRealCgroups(t *testing.T) {
 	}
 }
 
-// TestHelperSleeps is no test: run by TestRealCgroups, it changes its root and
-// waits until its input ends.
-func TestHelperSleeps(t *testing.T) {
-	root := os.Getenv("GPUTALLY_SLEEP_IN")
-	if root == "" {
-		t.Skip("runs as a child of TestRealCgroups")
+// sleepIn names the directory in which this program, started again by
+// TestRealCgroups, sleeps instead of testing.
+const sleepIn = "GPUTALLY_SLEEP_IN"
+
+func TestMain(m *testing.M) {
+	if root := os.Getenv(sleepIn); root != "" {
+		os.Exit(sleep(root))
 	}
+	os.Exit(m.Run())
+}
+
+// sleep changes its root and waits until its input ends.
+func sleep(root string) int {
 	if err := unix.Chroot(root); err != nil {
-		os.Exit(1)
+		return 1
 	}
 	fmt.Print(".")
-	_, err := os.Stdin.Read(make([]byte, 1))
-	if errors.Is(err, os.ErrClosed) {
-		t.Error(err)
+	if _, err := os.Stdin.Read(make([]byte, 1)); errors.Is(err, os.ErrClosed) {
+		return 1
 	}
-	os.Exit(0)
+	return 0
 }
