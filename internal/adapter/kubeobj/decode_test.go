@@ -3,6 +3,7 @@
 package kubeobj
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,8 @@ spec:
   nodeName: node-a
   hostPID: true
   runtimeClassName: nvidia
+  restartPolicy: Never
+  schedulerName: default-scheduler
   volumes:
   - {name: dev, hostPath: {path: /dev/}}
   - {name: root, hostPath: {path: /}}
@@ -83,7 +86,7 @@ spec:
   - {name: debug, image: shell:1, targetContainerName: main}
 status:
   phase: Running
-  reason: ""
+  reason: Evicted
   resourceClaimStatuses: [{name: made, resourceClaimName: train-0-made-x7}, {name: pending}]
   extendedResourceClaimStatus: {resourceClaimName: train-0-ext, requestMappings: []}
   initContainerStatuses:
@@ -100,7 +103,8 @@ status:
 		Labels:      map[string]string{"team": "vision"},
 		Annotations: map[string]string{"kubernetes.io/config.hash": "abc"},
 		Owner:       workload.Owner{Kind: "Job", Name: "train", UID: "j-1"},
-		HostPID:     true, RuntimeClass: "nvidia",
+		HostPID:     true, RuntimeClass: "nvidia", DefaultScheduler: true,
+		RestartPolicy: workload.RestartNever, Reason: "Evicted",
 		ClaimNames:       []string{"shared", "train-0-made-x7"},
 		ExtendedClaim:    "train-0-ext",
 		DeletionDeadline: clock(10, 0),
@@ -121,6 +125,13 @@ status:
 	}
 	if d := cmp.Diff(any(want), got); d != "" {
 		t.Error(d)
+	}
+	// A field that is never set is a rule that never applies.
+	v := reflect.ValueOf(got)
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Name; name != "Gone" && v.Field(i).IsZero() {
+			t.Errorf("%s of a pod is not read", name)
+		}
 	}
 }
 

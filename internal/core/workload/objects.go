@@ -2,7 +2,9 @@
 
 package workload
 
-// Node is what gputally needs of a core/v1 Node.
+// Node is what gputally needs of a core/v1 Node. Allocatable and Capacity are
+// whole numbers by resource: cpu in thousandths of a core, memory and storage
+// in bytes, everything else as a count.
 type Node struct {
 	Name        string            `json:"name"`
 	Labels      map[string]string `json:"labels,omitempty"`

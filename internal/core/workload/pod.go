@@ -12,8 +12,9 @@ const (
 	PhaseFailed    = "Failed"
 )
 
-// Annotations of static pods' mirror objects (kubelet's config package): both
-// hold the 32-hex UID under which the kubelet runs the pod.
+// Annotations of static pods' mirror objects (kubelet's config package and its
+// mirror_client.go): both hold the 32-hex UID under which the kubelet runs the
+// pod. The second one makes an object a mirror.
 const (
 	AnnotationConfigHash   = "kubernetes.io/config.hash"
 	AnnotationConfigMirror = "kubernetes.io/config.mirror"
@@ -33,7 +34,10 @@ type Pod struct {
 	// RestartPolicy is spec.restartPolicy: Always, OnFailure, Never.
 	RestartPolicy string `json:"restart_policy,omitempty"`
 	// Owner is the controller in metadata.ownerReferences, as far up as known.
-	Owner            Owner       `json:"owner,omitzero"`
+	Owner Owner `json:"owner,omitzero"`
+	// DefaultScheduler: spec.schedulerName is Kubernetes' own scheduler. False
+	// says that another one was asked for, or that nothing is known of it.
+	DefaultScheduler bool        `json:"default_scheduler,omitempty"`
 	RuntimeClass     string      `json:"runtime_class,omitempty"`
 	HostPID          bool        `json:"host_pid,omitempty"`
 	Containers       []Container `json:"containers,omitempty"`
@@ -126,9 +130,9 @@ func (p Pod) finished() bool {
 }
 
 // StaticHash is the kubelet's UID of a static pod, or "" for any other pod.
-func (p Pod) StaticHash() string {
-	if h := p.Annotations[AnnotationConfigHash]; h != "" {
-		return h
-	}
-	return p.Annotations[AnnotationConfigMirror]
-}
+//
+// Only the annotation that makes an object a mirror counts. Whoever creates a
+// pod can write the other one, config.hash, and would take over the processes
+// of the static pod with that hash; an object with config.mirror that belongs
+// to no static pod is never run and soon deleted by the kubelet.
+func (p Pod) StaticHash() string { return p.Annotations[AnnotationConfigMirror] }

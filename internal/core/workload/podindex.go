@@ -32,8 +32,7 @@ func NewPodIndex(pods []Pod) PodIndex {
 	}
 	for i, p := range x.pods {
 		first(x.uid, p.UID, i)
-		first(x.hash, p.Annotations[AnnotationConfigHash], i)
-		first(x.hash, p.Annotations[AnnotationConfigMirror], i)
+		first(x.hash, p.StaticHash(), i)
 		x.name[p.Key()] = append(x.name[p.Key()], i)
 		for j, c := range p.Containers {
 			first(x.container, bareID(c.ID), place{pod: i, container: j})

@@ -16,6 +16,8 @@ func indexedPods() []Pod {
 	id := func(c string) string { return strings.Repeat(c, 64) }
 	return []Pod{
 		{Namespace: "kube-system", Name: "burn-node1", UID: "mirror", Annotations: map[string]string{AnnotationConfigHash: staticHash, AnnotationConfigMirror: staticHash}},
+		// Anyone can write this annotation; the other one makes a mirror.
+		{Namespace: "t", Name: "forger", UID: "forger", Phase: PhaseRunning, Annotations: map[string]string{AnnotationConfigHash: staticHash}, Containers: []Container{{Name: "c", StartedAt: &late}}},
 		{Namespace: "t", Name: "train", UID: "gone", Gone: true, Containers: []Container{{Name: "c", ID: id("1"), StartedAt: &late}}},
 		{Namespace: "t", Name: "train", UID: "ended", Phase: PhaseFailed, Containers: []Container{{Name: "c", ID: id("2"), StartedAt: &late}}},
 		{Namespace: "t", Name: "train", UID: "live", Phase: PhaseRunning, Containers: []Container{
