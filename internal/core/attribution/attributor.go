@@ -34,6 +34,7 @@ func (a *Attributor) Attribute(s sample.Sample) Result {
 		w.split(p)
 	}
 	w.findLeaks()
+	w.splitOutside()
 	w.findOverLimit()
 	w.findExternal()
 	w.findExposure()
@@ -60,8 +61,6 @@ type work struct {
 	findings   []Finding
 	// found is where each finding stands in findings.
 	found map[findingKey]int
-	// pipes are the pods, by PodKey, with a process that knows an MPS pipe.
-	pipes map[string]bool
 	// unresolved are pods with a grant that leads to no partition: they are
 	// in the right somewhere, so nothing they hold is a leak.
 	unresolved map[string]bool
@@ -81,7 +80,6 @@ func newWork(a *Attributor, s sample.Sample) *work {
 		owners:     make(map[int]owner, len(s.Processes)),
 		grants:     grantSet{},
 		found:      map[findingKey]int{},
-		pipes:      map[string]bool{},
 		unresolved: map[string]bool{},
 	}
 	for _, c := range s.Objects.Claims {

@@ -46,7 +46,7 @@ func (w *work) foreign(pod workload.Pod, minors []int) []string {
 	var out []string
 	for _, m := range minors {
 		p := w.inv.byMinor[m]
-		if p != nil && !w.grantedOn(p.ID.Device, pod) {
+		if p != nil && !w.grantedOn(p.ID.Device, podHolder(pod)) {
 			out = append(out, string(p.ID.Device))
 		}
 	}
@@ -55,9 +55,9 @@ func (w *work) foreign(pod workload.Pod, minors []int) []string {
 }
 
 // grantedOn: the pod has a grant on the device or an instance of it.
-func (w *work) grantedOn(device gpu.UUID, pod workload.Pod) bool {
+func (w *work) grantedOn(device gpu.UUID, pod workload.Holder) bool {
 	for p := range w.grants {
-		if p.ID.Device == device && w.grants.has(p, podHolder(pod)) {
+		if p.ID.Device == device && w.grants.has(p, pod) {
 			return true
 		}
 	}
@@ -154,7 +154,7 @@ func (w *work) findInvisible() {
 		}
 		var missing []string
 		for _, p := range w.inv.parts {
-			if w.grants.has(p, podHolder(pod)) && !anyOf(visible, p.Names) && !visible[p.ID.Device] {
+			if !p.MIGParent && w.grants.has(p, podHolder(pod)) && !anyOf(visible, p.Names) && !visible[p.ID.Device] {
 				missing = append(missing, string(p.Names[0]))
 			}
 		}

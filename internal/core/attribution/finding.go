@@ -8,21 +8,23 @@ type FindingKind string
 // The kinds of finding. docs/findings.md describes each, with its evidence
 // and what to do.
 const (
-	UnallocatedUse      FindingKind = "unallocated_gpu_use"
-	Exposure            FindingKind = "exposure"
-	OverLimit           FindingKind = "over_limit"
-	ExternalProcess     FindingKind = "external_process"
-	StaleResource       FindingKind = "stale_resource"
-	StaleDeviceID       FindingKind = "stale_device_id"
-	InventoryConflict   FindingKind = "inventory_conflict"
-	DoubleOwner         FindingKind = "double_owner"
-	AllocatedNotVisible FindingKind = "allocated_not_visible"
-	ClaimWithoutPod     FindingKind = "claim_without_pod"
-	ReplicasUnknown     FindingKind = "replicas_unknown"
-	OrphanedMemory      FindingKind = "orphaned_memory"
-	DeviceUnavailable   FindingKind = "device_unavailable"
-	DeviceUnmeasured    FindingKind = "device_unmeasured"
-	ClockStep           FindingKind = "clock_step"
+	UnallocatedUse       FindingKind = "unallocated_gpu_use"
+	Exposure             FindingKind = "exposure"
+	OverLimit            FindingKind = "over_limit"
+	ExternalProcess      FindingKind = "external_process"
+	StaleResource        FindingKind = "stale_resource"
+	StaleDeviceID        FindingKind = "stale_device_id"
+	InventoryConflict    FindingKind = "inventory_conflict"
+	DoubleOwner          FindingKind = "double_owner"
+	AllocatedNotVisible  FindingKind = "allocated_not_visible"
+	ClaimWithoutPod      FindingKind = "claim_without_pod"
+	ReplicasUnknown      FindingKind = "replicas_unknown"
+	ComputeSlicesUnknown FindingKind = "compute_slices_unknown"
+	OutsideInstances     FindingKind = "outside_instances"
+	OrphanedMemory       FindingKind = "orphaned_memory"
+	DeviceUnavailable    FindingKind = "device_unavailable"
+	DeviceUnmeasured     FindingKind = "device_unmeasured"
+	ClockStep            FindingKind = "clock_step"
 )
 
 // Kinds are the kinds that attribution can find. A clock step is found by
@@ -30,7 +32,7 @@ const (
 func Kinds() []FindingKind {
 	return []FindingKind{
 		UnallocatedUse, Exposure, OverLimit, ExternalProcess, StaleResource, StaleDeviceID, InventoryConflict, DoubleOwner,
-		AllocatedNotVisible, ClaimWithoutPod, ReplicasUnknown, OrphanedMemory, DeviceUnavailable, DeviceUnmeasured,
+		AllocatedNotVisible, ClaimWithoutPod, ReplicasUnknown, ComputeSlicesUnknown, OutsideInstances, OrphanedMemory, DeviceUnavailable, DeviceUnmeasured,
 	}
 }
 

@@ -17,10 +17,13 @@ type part struct {
 	inst *sample.Instance // nil for a whole device
 	mem  *sample.Memory
 	held []sample.Held
+	// compute is how the compute instances divide a MIG instance.
+	compute computeShares
 }
 
 // target is what a name leads to: a partition and the share of it that the
-// name stands for (a compute instance is a part of its GPU instance).
+// name stands for (a compute instance is a part of its GPU instance). A share
+// of 0 is one that is not known.
 type target struct {
 	part  *part
 	share gpu.Ratio
@@ -57,18 +60,9 @@ func (inv *inventory) add(d *sample.Device) {
 		p := newPart(d, &d.Instances[i])
 		inv.parts = append(inv.parts, p)
 		for _, ci := range d.Instances[i].Compute {
-			inv.byUUID[ci.UUID] = target{p, computeShare(&d.Instances[i], ci)}
+			inv.byUUID[ci.UUID] = target{p, p.compute.of(ci)}
 		}
 	}
-}
-
-// computeShare is a compute instance's share of its GPU instance: its compute
-// slices by the instance's (accounting.md §1). The only one is the whole.
-func computeShare(inst *sample.Instance, ci sample.ComputeInstance) gpu.Ratio {
-	if len(inst.Compute) <= 1 || ci.Slices == 0 || inst.ComputeSlices == 0 {
-		return gpu.One
-	}
-	return gpu.Ratio{Num: uint64(ci.Slices), Den: uint64(inst.ComputeSlices)}
 }
 
 func newPart(d *sample.Device, inst *sample.Instance) *part {
@@ -92,16 +86,17 @@ func (p *part) wholeDevice(d *sample.Device) {
 		p.MIGParent = true
 		p.Mode = gpu.ModeMIG
 		p.StrandedSlices = stranded(d)
+		p.mem, p.held = d.Memory, outsideOf(d)
 		return
 	}
-	p.mem, p.held = d.Memory, onePerProcess(d.Processes)
+	p.mem, p.held = d.Memory, processesOf(d.Processes)
 }
 
 func (p *part) instance(d *sample.Device, inst *sample.Instance) {
 	p.ID = gpu.PartitionID{Device: d.UUID, Instance: inst.ID, SinceMS: inst.SinceMS}
 	p.Profile, p.Placement, p.Slices = inst.Profile, inst.Placement, inst.Placement.Size
-	p.Signals, p.mem, p.held = inst.Signals, inst.Memory, onePerProcess(inst.Processes)
-	p.Power, p.Accounted = sample.Power{}, nil
+	p.Signals, p.mem, p.held = inst.Signals, inst.Memory, processesOf(inst.Processes)
+	p.Power, p.Accounted, p.compute = sample.Power{}, nil, sharesOf(inst)
 	for _, ci := range inst.Compute {
 		p.Names = append(p.Names, ci.UUID)
 	}
@@ -189,7 +184,7 @@ func (inv *inventory) gpuInstance(whole *part, id workload.DeviceID) []target {
 		}
 		for _, ci := range p.inst.Compute {
 			if id.Compute != nil && ci.ID == *id.Compute {
-				return []target{{p, computeShare(p.inst, ci)}}
+				return []target{{p, p.compute.of(ci)}}
 			}
 		}
 		return targetOf(p)
@@ -200,7 +195,7 @@ func (inv *inventory) gpuInstance(whole *part, id workload.DeviceID) []target {
 func (inv *inventory) all() []target {
 	var out []target
 	for _, p := range inv.grantable() {
-		out = append(out, target{p, gpu.One})
+		out = append(out, p.target())
 	}
 	return out
 }
@@ -209,7 +204,15 @@ func targetOf(p *part) []target {
 	if p == nil || p.MIGParent {
 		return nil
 	}
-	return []target{{p, gpu.One}}
+	return []target{p.target()}
+}
+
+// target is all of the partition.
+func (p *part) target() target {
+	if p.inst != nil {
+		return target{p, p.compute.whole()}
+	}
+	return target{p, gpu.One}
 }
 
 func deref[T any](p *T) T {

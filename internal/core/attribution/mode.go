@@ -12,11 +12,6 @@ import (
 // with their reserved shares.
 func (w *work) setModes() {
 	w.countReplicas()
-	for pid, o := range w.owners {
-		if w.s.Processes[pid].Env["CUDA_MPS_PIPE_DIRECTORY"] != "" {
-			w.pipes[o.holder.PodKey()] = true
-		}
-	}
 	for _, p := range w.inv.parts {
 		p.GrantsKnown = w.s.Grants.Readable || w.s.Standalone
 		if p.MIGParent {
@@ -74,9 +69,16 @@ func (w *work) countReplicas() {
 	}
 }
 
-// sharing tells time-slicing from MPS by evidence: an MPS process on the
-// device, the node's label, the pods' environment; else "shared". Empty where
-// nothing shows that the device is offered more than once.
+// exclusiveProcess is NVML's compute mode in which a device serves one process
+// at a time, as the device plugin's MPS daemon sets it (mps/daemon.go).
+const exclusiveProcess = "exclusive_process"
+
+// sharing tells time-slicing from MPS by evidence that no tenant makes alone:
+// an MPS server of the platform on the device, the node's label, a compute mode
+// that lets nobody share but through a server, NVML's list of clients; else
+// "shared". What a pod's environment says is the pod's word, and the grants of
+// others do not hang on it. Empty where nothing shows that the device is
+// offered more than once.
 func (w *work) sharing(p *part, drafts []*draft) (gpu.Mode, string) {
 	shared := p.Replicas != nil && *p.Replicas > 1
 	for _, d := range drafts {
@@ -85,8 +87,8 @@ func (w *work) sharing(p *part, drafts []*draft) (gpu.Mode, string) {
 	if !shared {
 		return "", ""
 	}
-	if w.hasMPSProcess(p) {
-		return gpu.ModeMPS, "an MPS process is on the device"
+	if w.hasMPSServer(p) {
+		return gpu.ModeMPS, "an MPS server is on the device"
 	}
 	if n := w.s.Objects.Node; n != nil {
 		switch n.SharingStrategy() {
@@ -96,33 +98,35 @@ func (w *work) sharing(p *part, drafts []*draft) (gpu.Mode, string) {
 			return gpu.ModeTimeSlicing, "the node's label names time-slicing"
 		}
 	}
-	for _, d := range drafts {
-		if w.hasMPSPipe(d.Holder) {
-			return gpu.ModeMPS, "a pod's environment has CUDA_MPS_PIPE_DIRECTORY"
-		}
+	if p.dev.ComputeMode == exclusiveProcess {
+		return gpu.ModeMPS, "the device's compute mode is " + exclusiveProcess
+	}
+	if w.hasMPSClients(p) {
+		return gpu.ModeMPS, "NVML lists MPS clients on the device"
 	}
 	return gpu.ModeShared, "replicas, with no evidence of time-slicing or MPS"
 }
 
-func (w *work) hasMPSProcess(p *part) bool {
+func (w *work) hasMPSServer(p *part) bool {
 	for _, h := range p.held {
-		if h.Kind == sample.KindMPS || w.owners[h.PID].isMPSServer() {
+		if w.owners[h.PID].isMPSServer() {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *work) hasMPSPipe(holder workload.Holder) bool {
-	if w.pipes[holder.PodKey()] {
-		return true
+// hasMPSClients: NVML lists a client that is not served by its own pod. A
+// tenant may run a server for itself within its turn at the device.
+func (w *work) hasMPSClients(p *part) bool {
+	serves := map[string]bool{}
+	for _, h := range p.held {
+		if o := w.owners[h.PID]; isCalled(o.comm, mpsServer) {
+			serves[o.holder.PodKey()] = true
+		}
 	}
-	pod, ok := w.pods.ByUID(holder.PodUID)
-	if !ok {
-		return false
-	}
-	for _, c := range pod.Containers {
-		if c.Env["CUDA_MPS_PIPE_DIRECTORY"] != "" {
+	for _, h := range p.held {
+		if h.Kind == sample.KindMPS && !serves[w.owners[h.PID].holder.PodKey()] {
 			return true
 		}
 	}
@@ -152,121 +156,4 @@ func partitionMode(p *part, drafts []*draft, sharing gpu.Mode, evidence string) 
 		return sharing, evidence
 	}
 	return mode, why
-}
-
-// reserve sets the grant's mode and r, the share of the partition that it
-// keeps from everyone else (accounting.md §4.2).
-func (w *work) reserve(p *part, d *draft, sharing gpu.Mode) {
-	if !d.carried {
-		d.Mode, d.Reserved = w.reservedShare(p, d, sharing)
-	}
-	d.LimitBytes, d.ReservedBytes = nil, nil
-	capacity := capacityOf(p)
-	if capacity == nil {
-		return
-	}
-	// A claim's r is its pods' together: no single pod's bytes.
-	if d.Mode != gpu.ModeSharedClaim {
-		b := d.Reserved.Of(*capacity)
-		d.ReservedBytes = &b
-	}
-	if d.Mode == gpu.ModeMPS || d.Mode == gpu.ModeFraction {
-		if !d.Reserved.IsZero() {
-			d.LimitBytes = d.ReservedBytes
-		}
-	}
-}
-
-func (w *work) reservedShare(p *part, d *draft, sharing gpu.Mode) (gpu.Mode, gpu.Ratio) {
-	switch {
-	case d.Admin:
-		return gpu.ModeNone, gpu.Ratio{}
-	case d.isPart && !d.whole:
-		return gpu.ModeFraction, d.part(p)
-	case d.shared && sharing == gpu.ModeMPS:
-		return gpu.ModeMPS, w.mpsShare(p, d)
-	case d.shared:
-		return sharing, gpu.Ratio{}
-	case d.sharers > 1:
-		return gpu.ModeSharedClaim, gpu.One
-	case p.inst != nil:
-		return gpu.ModeMIG, d.share
-	}
-	return gpu.ModeExclusive, gpu.One
-}
-
-// part is the granted memory as a share of the capacity. Without a capacity
-// a size in bytes is no share.
-func (d *draft) part(p *part) gpu.Ratio {
-	if d.bytes == nil {
-		return d.fraction
-	}
-	capacity := capacityOf(p)
-	if capacity == nil || *capacity == 0 {
-		return gpu.Ratio{}
-	}
-	return gpu.Ratio{Num: min(*d.bytes, *capacity), Den: *capacity}
-}
-
-// mpsShare is replicas held / N: the memory limit that NVIDIA's device plugin
-// sets for MPS clients. N unknown: no share, and a finding.
-func (w *work) mpsShare(p *part, d *draft) gpu.Ratio {
-	if p.Replicas == nil || *p.Replicas < 1 {
-		w.find(Finding{
-			Kind: ReplicasUnknown, Severity: Warning, Partition: p.ID.String(), Device: p.ID.Device,
-			Detail: "the device is shared through MPS and the number of replicas is not known, so no memory is counted as reserved; let the agent read GetAllocatableResources or label the node nvidia.com/gpu.replicas",
-		})
-		return gpu.Ratio{}
-	}
-	n := uint64(*p.Replicas)
-	return gpu.Ratio{Num: min(uint64(d.Replicas), n), Den: n}
-}
-
-func capacityOf(p *part) *uint64 {
-	if p.mem == nil {
-		return nil
-	}
-	return &p.mem.Total
-}
-
-// findDoubleOwner reports partitions that were handed out twice: whole to one
-// owner, and whole or in part to another.
-func (w *work) findDoubleOwner(p *part) {
-	owners := map[string]bool{}
-	var names []string
-	wholes, given := 0, 0 // owners of all of it, and those whom a scheduler gave that
-	for _, g := range p.Grants {
-		key := ownerOf(g)
-		if g.Reserved.IsZero() || g.Admin || owners[key] {
-			continue
-		}
-		owners[key] = true
-		names = append(names, g.Holder.Account())
-		if g.Reserved.Num >= g.Reserved.Den {
-			wholes++
-			if g.Mode != gpu.ModeFraction {
-				given++
-			}
-		}
-	}
-	// Fractions may be oversubscribed by decision (HAMi's memory scaling).
-	if wholes > 1 || given > 0 && len(owners) > 1 {
-		detail := "several owners were granted this partition whole at the same time"
-		if wholes == 1 {
-			detail = "one owner was granted this partition whole and others a part of it at the same time"
-		}
-		w.find(Finding{
-			Kind: DoubleOwner, Severity: Critical, Partition: p.ID.String(), Device: p.ID.Device, Victims: names,
-			Detail: detail,
-		})
-	}
-}
-
-// ownerOf is who keeps the grant's reserved share: the pods of a shared claim
-// keep one together.
-func ownerOf(g Grant) string {
-	if g.Mode == gpu.ModeSharedClaim {
-		return "claim " + g.Claim
-	}
-	return g.Holder.PodKey()
 }

@@ -51,7 +51,8 @@ type Partition struct {
 	DeviceSlices   uint32        `json:"device_slices,omitempty"`
 	StrandedSlices uint32        `json:"stranded_slices,omitempty"`
 	// MIGParent is true for a whole device in MIG mode: it cannot be granted
-	// itself; its money is what no instance covers, and it has no holdings.
+	// itself, its money is what no instance covers, and it has no capacity. Its
+	// holdings are those of processes that are in none of its instances.
 	MIGParent bool `json:"mig_parent,omitempty"`
 
 	Mode gpu.Mode `json:"mode"`
@@ -61,14 +62,18 @@ type Partition struct {
 	// nil when unknown.
 	Replicas *int64 `json:"replicas,omitempty"`
 
-	Capacity     *uint64   `json:"capacity"`
-	Reserved     *uint64   `json:"reserved"`
-	Used         *uint64   `json:"used"`
-	Unattributed *uint64   `json:"unattributed"`
-	Free         *uint64   `json:"free"`
-	Grade        gpu.Grade `json:"grade"`
-	Holdings     []Holding `json:"holdings,omitempty"`
-	Grants       []Grant   `json:"grants,omitempty"`
+	Capacity *uint64 `json:"capacity"`
+	Reserved *uint64 `json:"reserved"`
+	// ReserveUnknown: the driver does not tell its reserve and counts it as
+	// used. Reserved then is 0 in the balance and no figure to show: the bytes
+	// stand in Unattributed, or with a holder whose process has no size.
+	ReserveUnknown bool      `json:"reserve_unknown,omitempty"`
+	Used           *uint64   `json:"used"`
+	Unattributed   *uint64   `json:"unattributed"`
+	Free           *uint64   `json:"free"`
+	Grade          gpu.Grade `json:"grade"`
+	Holdings       []Holding `json:"holdings,omitempty"`
+	Grants         []Grant   `json:"grants,omitempty"`
 	// EstimatedCapacity is the host's memory where the device has none of its
 	// own and processes' sizes are known (unified memory); never in a balance.
 	EstimatedCapacity *uint64 `json:"estimated_capacity,omitempty"`

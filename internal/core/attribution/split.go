@@ -129,7 +129,7 @@ func (p *part) settle(b *balance, piles []*pile) {
 	free := b.capacity - b.reserve - used
 	capacity, reserve, unattributed := b.capacity, b.reserve, b.unattributed
 	p.Capacity, p.Reserved, p.Used = &capacity, &reserve, &used
-	p.Unattributed, p.Free = &unattributed, &free
+	p.Unattributed, p.Free, p.ReserveUnknown = &unattributed, &free, b.blended
 	p.Grade = gpu.Measured
 	if b.blended {
 		p.Grade = gpu.Estimated
