@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -230,6 +231,33 @@ func TestClassesSumToTheCapacity(t *testing.T) {
 	}
 	if classes != capacity {
 		t.Errorf("classes sum to %.0f, capacity is %.0f", classes, capacity)
+	}
+}
+
+// TestUnknownReserveHasNoSeries: what the driver does not tell has no series, and
+// the other classes still sum to the capacity.
+func TestUnknownReserveHasNoSeries(t *testing.T) {
+	s := full()
+	whole := &s.Result.Partitions[0]
+	*whole.Unattributed += *whole.Reserved
+	whole.Reserved, whole.ReserveUnknown, whole.Grade = p(uint64(0)), true, gpu.Estimated
+	sum := 0.0
+	for line := range strings.Lines(scrape(t, s, "")) {
+		if !strings.HasPrefix(line, "gputally_partition_memory_bytes{") {
+			continue
+		}
+		if strings.Contains(line, `class="reserved"`) || !strings.Contains(line, `grade="estimated"`) {
+			t.Errorf("series %s; want no reserve, and all estimated", line)
+		}
+		fields := strings.Fields(line)
+		v, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += v
+	}
+	if sum != float64(*whole.Capacity) {
+		t.Errorf("classes sum to %.0f of %d", sum, *whole.Capacity)
 	}
 }
 

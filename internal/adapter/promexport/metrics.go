@@ -84,7 +84,7 @@ var (
 	partitionCapacity = add(Metric{Name: "gputally_partition_memory_capacity_bytes", Kind: Gauge, Unit: "bytes", Labels: onPartition, Stability: Stable, Series: "P",
 		Help: "Memory of a partition. Absent on GPUs without memory of their own."})
 	partitionMemory = add(Metric{Name: "gputally_partition_memory_bytes", Kind: Gauge, Unit: "bytes", Labels: with(onPartition, "class", labelGrade), Stability: Stable, Series: "4 P",
-		Help: "Memory of a partition by class: reserved (driver), used (by named holders), unattributed (used, by nobody that can be named), free. The classes sum to the capacity."})
+		Help: "Memory of a partition by class: reserved (driver; absent where an old driver does not tell it, which is unattributed then), used (by named holders), unattributed (used, by nobody that can be named), free. The classes sum to the capacity."})
 	sharingMode = add(Metric{Name: "gputally_partition_sharing_mode", Kind: Info, Labels: with(onPartition, "mode"), Stability: Stable, Series: "P",
 		Help: "How a partition is shared: none, exclusive, time-slicing, mps, mig, shared-claim, fraction, or shared where nothing proves which."})
 	replicas = add(Metric{Name: "gputally_partition_replicas", Kind: Gauge, Labels: onPartition, Stability: Stable, Series: "P",

@@ -103,7 +103,9 @@ func (o out) memory(p *attribution.Partition, at []string) {
 	if p.Capacity == nil || p.State != gpu.StateOK {
 		return
 	}
-	class("reserved", p.Reserved)
+	if !p.ReserveUnknown {
+		class("reserved", p.Reserved)
+	}
 	if p.Unattributed != nil {
 		unknown += *p.Unattributed
 		class("used", &used)

@@ -97,7 +97,7 @@ func partitionTimes(p *PartitionRecord) error {
 		ms   int64
 	}{
 		{"measured_ms", p.MeasuredMS}, {"unmeasured_ms", p.UnmeasuredMS}, {"unavailable_ms", p.UnavailableMS},
-		{"no_memory_ms", p.NoMemoryMS}, {"grants_unknown_ms", p.GrantsUnknownMS},
+		{"no_memory_ms", p.NoMemoryMS}, {"reserve_unknown_ms", p.ReserveUnknownMS}, {"grants_unknown_ms", p.GrantsUnknownMS},
 	} {
 		if f.ms < 0 || f.ms > p.DurationMS {
 			return fmt.Errorf("%s %d is not within its duration %d ms", f.name, f.ms, p.DurationMS)
@@ -105,6 +105,9 @@ func partitionTimes(p *PartitionRecord) error {
 	}
 	if p.NoMemoryMS != 0 && p.NoMemoryMS != p.MeasuredMS {
 		return fmt.Errorf("no_memory_ms %d is neither 0 nor measured_ms %d", p.NoMemoryMS, p.MeasuredMS)
+	}
+	if p.ReserveUnknownMS > p.MeasuredMS-p.NoMemoryMS {
+		return fmt.Errorf("reserve_unknown_ms %d is more than the %d ms with a memory reading", p.ReserveUnknownMS, p.MeasuredMS-p.NoMemoryMS)
 	}
 	if p.UnmeasuredMS+p.UnavailableMS > 0 && len(p.Reasons) == 0 {
 		return fmt.Errorf("%d ms without a reading have no reason", p.UnmeasuredMS+p.UnavailableMS)

@@ -160,7 +160,7 @@ func (h *history) grants() []attribution.Grant {
 // fill gives a partition new figures that balance, up to near 2^48 bytes.
 func (h *history) fill(p *attribution.Partition) {
 	p.Capacity, p.Reserved, p.Used, p.Unattributed, p.Free, p.Holdings = nil, nil, nil, nil, nil, nil
-	p.Signals = sample.Signals{}
+	p.Signals, p.ReserveUnknown = sample.Signals{}, false
 	if h.d.one(2) {
 		p.Signals.Busy = ptr(float64(h.d(101)) / 100)
 	}
@@ -192,6 +192,10 @@ func (h *history) fill(p *attribution.Partition) {
 	}
 	p.Capacity, p.Reserved, p.Unattributed = &capacity, reserved, take()
 	p.Free = ptr(left)
+	if *p.Reserved%7 == 0 { // an old driver
+		p.ReserveUnknown = true
+		*p.Unattributed, *p.Reserved = *p.Unattributed+*p.Reserved, 0
+	}
 	p.Used = ptr(capacity - *p.Reserved - left)
 }
 

@@ -146,6 +146,9 @@ func (p *piece) measure(r *reading, dt int64) {
 	if r.memory == memoryNone {
 		p.rec.NoMemoryMS += dt
 	}
+	if r.noReserve {
+		p.rec.ReserveUnknownMS += dt
+	}
 	p.rec.CapacityByteMS += r.capacity * ms
 	p.rec.ReservedByteMS += r.reserved * ms
 	p.rec.UsedByteMS += r.used * ms

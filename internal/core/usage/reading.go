@@ -63,7 +63,9 @@ type reading struct {
 	reason      string
 	memory      memory
 	grantsKnown bool
-	grade       rank
+	// noReserve: the driver did not tell its reserve.
+	noReserve bool
+	grade     rank
 	capacity, reserved, used,
 	unattributed, free uint64
 	signals  signalValues
@@ -105,7 +107,7 @@ func reasonOf(p *attribution.Partition) string {
 }
 
 func (r *reading) fillSizes(p *attribution.Partition) {
-	r.memory = memoryNone
+	r.memory, r.noReserve = memoryNone, p.ReserveUnknown
 	r.capacity, r.reserved, r.used, r.unattributed, r.free = 0, 0, 0, 0, 0
 	if p.Capacity == nil {
 		return

@@ -70,6 +70,10 @@ type PartitionRecord struct {
 	// NoMemoryMS is the part of MeasuredMS in which the device answered but
 	// has no memory reading (unified memory): the byte sums cover the rest.
 	NoMemoryMS int64 `json:"no_memory_ms,omitempty"`
+	// ReserveUnknownMS is the part of MeasuredMS in which the driver did not
+	// tell its reserve: the reserve is in UsedByteMS then, as unattributed or
+	// with a holder of estimated size, and ReservedByteMS covers the rest.
+	ReserveUnknownMS int64 `json:"reserve_unknown_ms,omitempty"`
 	// GrantsUnknownMS is time in which the source of grants was unreadable.
 	GrantsUnknownMS int64    `json:"grants_unknown_ms,omitempty"`
 	Reasons         []string `json:"reasons,omitempty"`

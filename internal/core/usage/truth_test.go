@@ -80,6 +80,9 @@ func (s sums) partition(p attribution.Partition, dt uint64, gap bool) {
 		s.add(key+" no memory", dt, 1)
 		return
 	}
+	if p.ReserveUnknown {
+		s.add(key+" reserve unknown", dt, 1)
+	}
 	s.add(key+" capacity", *p.Capacity, dt)
 	s.add(key+" reserved", *p.Reserved, dt)
 	s.add(key+" used", *p.Used, dt)
@@ -98,7 +101,7 @@ func recorded(bs []usage.Batch) sums {
 			key := p.Partition.String()
 			for name, v := range map[string]uint64{
 				"unmeasured": uint64(p.UnmeasuredMS), "unavailable": uint64(p.UnavailableMS), "measured": uint64(p.MeasuredMS),
-				"no memory": uint64(p.NoMemoryMS), "capacity": p.CapacityByteMS, "reserved": p.ReservedByteMS,
+				"no memory": uint64(p.NoMemoryMS), "reserve unknown": uint64(p.ReserveUnknownMS), "capacity": p.CapacityByteMS, "reserved": p.ReservedByteMS,
 				"used": p.UsedByteMS, "unattributed": p.UnattributedByteMS, "free": p.FreeByteMS,
 			} {
 				s.add(key+" "+name, v, 1)
