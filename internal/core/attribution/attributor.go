@@ -70,7 +70,7 @@ type work struct {
 
 func newWork(a *Attributor, s sample.Sample) *work {
 	devices, slots := slotDevices(s, a.policy.ExtraResources)
-	s.Devices = devices
+	s.Devices, s.Grants.Pods = devices, devicesInOrder(s.Grants.Pods)
 	w := &work{
 		policy: a.policy, memory: &a.memory, s: s,
 		inv:        newInventory(devices, slots),

@@ -36,6 +36,9 @@ func sharesOf(inst *sample.Instance) computeShares {
 	return c
 }
 
+// known: what share each compute instance has can be told.
+func (c computeShares) known() bool { return c.slices > 0 || c.only }
+
 // of is the share of one compute instance, 0 of 1 where it is not known. The
 // only one is then taken for the whole: nobody else can be on the instance,
 // and that is how instances are made unless somebody asks for less.

@@ -92,11 +92,13 @@ func (w *work) shareUnknown(p *part, d *draft) bool {
 	case d.Mode == gpu.ModeMPS && deref(p.Replicas) < 1:
 		f.Kind = ReplicasUnknown
 		f.Detail = "the device is shared through MPS and the number of replicas is not known, so no memory is counted as reserved; let the agent read GetAllocatableResources or label the node nvidia.com/gpu.replicas"
-	case p.inst != nil && (d.Mode == gpu.ModeMIG || d.Mode == gpu.ModeSharedClaim):
+	case p.inst == nil || d.Mode != gpu.ModeMIG && d.Mode != gpu.ModeSharedClaim:
+		return false
+	case p.compute.known():
+		return true // of an instance whose parts are known, which one is not
+	default:
 		f.Kind = ComputeSlicesUnknown
 		f.Detail = "several compute instances share this MIG instance and how many compute slices each has is not known, so no memory is counted as reserved; a driver that answers nvmlDeviceGetAttributes tells"
-	default:
-		return false
 	}
 	w.find(f)
 	return true
