@@ -107,6 +107,7 @@ static void *write_states(void *arg)
         write_state(arg);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
+    write_sound_state(arg);
     return NULL;
 }
 

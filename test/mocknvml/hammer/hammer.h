@@ -35,6 +35,8 @@ void check_uninitialised(void);
 
 /* Replaces the state file by the next of several very different ones. */
 void write_state(const char *path);
+/* Replaces it by one without faults, so that every call that hangs comes back. */
+void write_sound_state(const char *path);
 const char *state_text(unsigned i);
 /* Parses damaged variants of the state files. */
 void fuzz_parser(const char *path, unsigned rounds);

@@ -49,16 +49,27 @@ const char *state_text(unsigned i)
     return states[i % (sizeof states / sizeof states[0])];
 }
 
-void write_state(const char *path)
+static void replace(const char *path, const char *text)
 {
-    static unsigned next;
     char temporary[4096];
 
     snprintf(temporary, sizeof temporary, "%s.new", path);
     FILE *out = fopen(temporary, "w");
     require(out != NULL, "the state file can be written");
-    fputs(state_text(next++), out);
+    fputs(text, out);
     require(fclose(out) == 0 && rename(temporary, path) == 0, "the state file can be replaced");
+}
+
+void write_state(const char *path)
+{
+    static unsigned next;
+
+    replace(path, state_text(next++));
+}
+
+void write_sound_state(const char *path)
+{
+    replace(path, states[0]);
 }
 
 void sleep_seconds(int seconds)
