@@ -76,12 +76,12 @@ func encoded(t *testing.T, v any) string {
 }
 
 // A KAI fraction without a group is a wish and no grant: KAI labels what it
-// placed with the group. With a group that has no reservation pod here the
-// grant is real, and that it leads nowhere is said.
+// placed with the group. Nor is one with a group that no reservation pod on this
+// node holds a device for: any pod can bear the label.
 func TestFractionWithoutGroupIsNoGrant(t *testing.T) {
 	for group, want := range map[string]map[FindingKind]int{
 		"":  {UnallocatedUse: 1},
-		"g": {InventoryConflict: 1},
+		"g": {UnallocatedUse: 1},
 	} {
 		s := node(0, holds(1, 4), holds(2, 4))
 		s.Grants.Pods = []workload.PodResources{given(1, string(deviceUUID(1)))}
@@ -119,7 +119,7 @@ func TestPodCalledLikeTheMPSServer(t *testing.T) {
 func TestWholeAndPartIsDoubleOwner(t *testing.T) {
 	s := node(0, holds(1, 4))
 	card := string(deviceUUID(1))
-	s.Grants.Pods = []workload.PodResources{given(1, card)}
+	s.Grants.Pods = []workload.PodResources{given(1, card), given(2, card+"-0")}
 	other := running(2)
 	other.Annotations = map[string]string{"hami.io/vgpu-devices-allocated": card + ",NVIDIA,4096,0:;"}
 	s.Objects.Pods = []workload.Pod{running(1), other}

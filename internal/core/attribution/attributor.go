@@ -16,11 +16,12 @@ import (
 type Attributor struct {
 	policy Policy
 	memory memory
+	recall recall
 }
 
 // New makes an attributor for one node.
 func New(policy Policy) *Attributor {
-	return &Attributor{policy: policy, memory: newMemory()}
+	return &Attributor{policy: policy, memory: newMemory(), recall: newRecall()}
 }
 
 // Attribute answers who holds what on each partition at the sample's moment.
@@ -30,6 +31,7 @@ func (a *Attributor) Attribute(s sample.Sample) Result {
 	w.identify()
 	w.collectGrants()
 	w.setModes()
+	w.findOverbooked()
 	for _, p := range w.inv.parts {
 		w.split(p)
 	}
@@ -42,6 +44,7 @@ func (a *Attributor) Attribute(s sample.Sample) Result {
 	w.findStaleResources()
 	w.findUnhealthy()
 	a.memory.remember(w)
+	a.recall = w.recall
 	return w.result()
 }
 
@@ -61,6 +64,20 @@ type work struct {
 	findings   []Finding
 	// found is where each finding stands in findings.
 	found map[findingKey]int
+	// before is what the last sample left, recall what this one leaves.
+	before, recall recall
+	// running are the pods, by PodKey, with a process on a GPU; listed is the
+	// kubelet's list by namespace/name, nil while it is unreadable.
+	running map[string]bool
+	listed  map[string]*workload.PodResources
+	// partial: pods run that the kubelet's list does not name yet.
+	partial bool
+	// annotations are what annotation schedulers gave, by pod UID; ignored says
+	// by PodKey why annotations count for nothing; owed is what was given and
+	// nothing says where.
+	annotations map[string]annotation
+	ignored     map[string][]string
+	owed        map[string]debt
 	// unresolved are pods with a grant that leads to no partition: they are
 	// in the right somewhere, so nothing they hold is a leak.
 	unresolved map[string]bool
@@ -81,6 +98,8 @@ func newWork(a *Attributor, s sample.Sample) *work {
 		grants:     grantSet{},
 		found:      map[findingKey]int{},
 		unresolved: map[string]bool{},
+		before:     a.recall, recall: newRecall(),
+		annotations: map[string]annotation{}, ignored: map[string][]string{}, owed: map[string]debt{},
 	}
 	for _, c := range s.Objects.Claims {
 		w.claims[c.Namespace+"/"+c.Name] = c

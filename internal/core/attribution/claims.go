@@ -29,9 +29,8 @@ func (w *work) fromClaim(holder workload.Holder, container string, cd workload.C
 }
 
 func (w *work) fromClaimDevice(holder workload.Holder, container, key string, dev workload.ClaimDevice) {
-	claim, known := w.claims[key]
-	result := claimResult(claim, dev)
-	targets := w.resolveDRA(dev)
+	claim, result, known := w.claimOf(holder, key, dev)
+	targets := w.resolveClaimed(holder, key, dev)
 	if len(targets) == 0 {
 		w.unresolvedDevice(holder, key, dev)
 		return
@@ -40,14 +39,46 @@ func (w *work) fromClaimDevice(holder workload.Holder, container, key string, de
 		d := w.grants.of(t.part, holder, "dra")
 		// A pod that has another grant on the device keeps it: observing
 		// takes nothing away.
-		if result.AdminAccess && d.Replicas > 0 {
+		if result.AdminAccess && d.Replicas > 0 && !d.Admin {
 			continue
 		}
 		d.Source, d.Claim, d.Admin = "dra", key, result.AdminAccess
-		d.ask(container, w.claimResource(holder, claim), dev.Driver+"/"+dev.Pool+"/"+dev.Device+dev.ShareID, t.share)
-		d.sharers = w.sharers(key, claim, known)
-		w.consume(d, dev, result)
+		first := d.ask(container, w.claimResource(holder, claim), deviceID(dev), t.share)
+		d.sharers = w.sharers(key, claim)
+		d.vague = d.vague || !known
+		if first {
+			w.consume(d, dev, result)
+		}
 	}
+}
+
+// deviceID is how a grant names a device of a claim.
+func deviceID(dev workload.ClaimDevice) string {
+	return dev.Driver + "/" + dev.Pool + "/" + dev.Device + dev.ShareID
+}
+
+// claimOf is the claim object behind what the kubelet lists, and its result for
+// the device. It is not known where the object is not there, or is another
+// one: a claim that was deleted may come again under the same name, for other
+// pods and with another device, before anyone has read it again.
+func (w *work) claimOf(holder workload.Holder, key string, dev workload.ClaimDevice) (workload.Claim, workload.ClaimResult, bool) {
+	claim, ok := w.claims[key]
+	if !ok || !reservedFor(claim, holder) {
+		return workload.Claim{}, workload.ClaimResult{}, false
+	}
+	result, ok := claimResult(claim, dev)
+	return claim, result, ok
+}
+
+// reservedFor: the claim is the pod's. One that is reserved for nobody may have
+// been read before its pod was there.
+func reservedFor(claim workload.Claim, holder workload.Holder) bool {
+	for _, c := range claim.Reserved {
+		if c.UID == holder.PodUID || holder.PodUID == "" && c.Pod == holder.Pod {
+			return true
+		}
+	}
+	return len(claim.Reserved) == 0
 }
 
 func claimHasGPU(c workload.Claim) bool {
@@ -61,7 +92,7 @@ func claimHasGPU(c workload.Claim) bool {
 
 // claimResult is the allocation result that a prepared device belongs to.
 // Older APIs put adminAccess on the request alone.
-func claimResult(c workload.Claim, dev workload.ClaimDevice) workload.ClaimResult {
+func claimResult(c workload.Claim, dev workload.ClaimDevice) (workload.ClaimResult, bool) {
 	for _, r := range c.Results {
 		if r.Driver != dev.Driver || r.Pool != dev.Pool || r.Device != dev.Device || r.ShareID != dev.ShareID {
 			continue
@@ -69,20 +100,43 @@ func claimResult(c workload.Claim, dev workload.ClaimDevice) workload.ClaimResul
 		for _, q := range c.Requests {
 			r.AdminAccess = r.AdminAccess || (q.Name == r.Request && q.AdminAccess)
 		}
-		return r
+		return r, true
 	}
-	return workload.ClaimResult{}
+	return workload.ClaimResult{}, false
 }
 
 // consume applies consumable capacity: a part of the device's memory, or,
-// where a device may be given many times and names no memory, a turn at it.
+// where a device may be given many times and no memory is named, a turn at it.
+// A share id says that it may, whatever is known of its slice.
 func (w *work) consume(d *draft, dev workload.ClaimDevice, result workload.ClaimResult) {
 	if result.ConsumedMemory != nil {
 		d.takePart(gpu.Ratio{}, result.ConsumedMemory)
 		return
 	}
-	if sd, ok := w.devices.Lookup(dev.Driver, dev.Pool, dev.Device); ok && sd.Multiple {
-		d.shared = true
+	sd, _ := w.devices.Lookup(dev.Driver, dev.Pool, dev.Device)
+	d.shared = d.shared || sd.Multiple || dev.ShareID != ""
+}
+
+// settleClaims judges grants of claims whose objects are not known: whether
+// they observe, or take all of a device, nobody can tell. One that is alone on
+// its partition has it, as nearly all do; beside another grant it keeps
+// nothing, since a device is never given whole to two.
+func (w *work) settleClaims() {
+	for _, byPod := range w.grants {
+		owners := map[string]bool{}
+		for key, d := range byPod {
+			if d.Claim != "" {
+				key = "claim " + d.Claim
+			}
+			if !d.Admin {
+				owners[key] = true
+			}
+		}
+		for _, d := range byPod {
+			if d.vague && len(owners) > 1 {
+				d.shared, d.isPart = true, false
+			}
+		}
 	}
 }
 
@@ -91,9 +145,15 @@ func (w *work) unresolvedDevice(holder workload.Holder, key string, dev workload
 	if !w.s.NVML.OK {
 		return
 	}
+	detail := "claim " + key + " has device " + dev.Device + " of pool " + dev.Pool
+	if _, listed := w.devices.Lookup(dev.Driver, dev.Pool, dev.Device); !listed && dev.Pool != w.s.Node {
+		detail += ", which no ResourceSlice of this node has: devices of pools by nodeSelector or allNodes are not resolved"
+	} else {
+		detail += ", which leads to no GPU or MIG instance that NVML has"
+	}
 	w.find(Finding{
 		Kind: InventoryConflict, Severity: Warning, Holder: holder,
-		Detail:   "claim " + key + " has device " + dev.Device + " of pool " + dev.Pool + ", which leads to no GPU or MIG instance that NVML has",
+		Detail:   detail,
 		Evidence: []string{dev.Driver + "/" + dev.Pool + "/" + dev.Device},
 	})
 }
@@ -115,24 +175,27 @@ func (w *work) claimResource(holder workload.Holder, claim workload.Claim) strin
 	return ""
 }
 
-// sharers is how many active pods a claim is reserved for. Where the claim
-// object is not known, the pods that the kubelet lists with it.
-func (w *work) sharers(key string, claim workload.Claim, known bool) int {
-	n := 0
-	if known && len(claim.Reserved) > 0 {
-		for _, c := range claim.Reserved {
-			if pod, ok := w.pods.ByUID(c.UID); !ok || !pod.Ended() {
-				n++
-			}
-		}
-		return n
-	}
-	for _, pr := range w.s.Grants.Pods {
-		if listsClaim(pr, key) {
-			n++
+// sharers is how many active pods have a claim: those it is reserved for and
+// those that the kubelet lists with it, of which either may be the later word.
+func (w *work) sharers(key string, claim workload.Claim) int {
+	pods := map[string]bool{}
+	for _, c := range claim.Reserved {
+		if pod, ok := w.pods.ByUID(c.UID); !ok || !pod.Ended() {
+			pods[c.UID] = true
 		}
 	}
-	return n
+	for name, pr := range w.listed {
+		if !listsClaim(*pr, key) {
+			continue
+		}
+		switch pod, ok := w.pods.ByName(pr.Namespace, pr.Name); {
+		case !ok:
+			pods[name] = true
+		case !pod.Ended():
+			pods[pod.UID] = true
+		}
+	}
+	return len(pods)
 }
 
 func listsClaim(pr workload.PodResources, key string) bool {
@@ -146,16 +209,39 @@ func listsClaim(pr workload.PodResources, key string) bool {
 	return false
 }
 
+// resolveClaimed is resolveDRA for a pod that holds the device: as long as it
+// does, the device is the one that it was given, also when the driver has since
+// given the name to another or published its slices anew without it.
+func (w *work) resolveClaimed(holder workload.Holder, claim string, dev workload.ClaimDevice) []target {
+	key := claimedKey{holder.PodUID, claim, deviceID(dev)}
+	if id, ok := w.before.claimed[key]; ok && holder.PodUID != "" {
+		if t := w.inv.byID(id); t != nil {
+			w.recall.claimed[key] = id
+			return t
+		}
+	}
+	targets := w.resolveDRA(dev)
+	if sd, _ := w.devices.Lookup(dev.Driver, dev.Pool, dev.Device); sd.UUID != "" && len(targets) == 1 {
+		w.recall.claimed[key] = targets[0].part.ID
+	}
+	return targets
+}
+
 // resolveDRA finds the partition of a DRA device: by the UUID of its slice,
 // else by what the slice or the driver's naming says of a MIG device that got
 // no UUID before it was made (dynamic MIG).
+//
+// The driver's names count minor numbers of its own node, and it calls its
+// node's pool after the node. Devices of other pools are known by their slices
+// or not at all: a slice that names its nodes by a selector, or all nodes, is
+// not read here (package kubeapi), and its gpu-0 may be any card.
 func (w *work) resolveDRA(dev workload.ClaimDevice) []target {
 	sd, listed := w.devices.Lookup(dev.Driver, dev.Pool, dev.Device)
 	if listed && sd.UUID != "" {
 		return w.inv.named(gpu.UUID(sd.UUID))
 	}
 	name, named := workload.ParseDRADeviceName(dev.Device)
-	if !named {
+	if !named || !listed && dev.Pool != w.s.Node {
 		return nil
 	}
 	parent := w.inv.byMinor[int(name.Minor)]
@@ -165,9 +251,9 @@ func (w *work) resolveDRA(dev workload.ClaimDevice) []target {
 	switch {
 	case parent == nil:
 		return nil
-	case name.Type == "gpu":
+	case name.Type == workload.DRAGPU:
 		return targetOf(parent)
-	case name.Type == "mig":
+	case name.Type == workload.DRAMIG:
 		return w.inv.placed(parent, name)
 	}
 	return nil
@@ -193,17 +279,70 @@ func (w *work) findClaimless() {
 		if !claim.Allocated || len(claim.Reserved) > 0 {
 			continue
 		}
-		for _, r := range claim.Results {
-			if !workload.IsGPUDriver(r.Driver) || r.AdminAccess {
-				continue
-			}
-			for _, t := range w.resolveDRA(workload.ClaimDevice{Driver: r.Driver, Pool: r.Pool, Device: r.Device}) {
-				w.find(Finding{
-					Kind: ClaimWithoutPod, Severity: Warning, Partition: t.part.ID.String(), Device: t.part.ID.Device,
-					Resource: key,
-					Detail:   "claim " + key + " keeps this device and no pod uses it; delete the claim if it is not needed",
-				})
+		for _, t := range w.claimTargets(claim) {
+			w.find(Finding{
+				Kind: ClaimWithoutPod, Severity: Warning, Partition: t.part.ID.String(), Device: t.part.ID.Device,
+				Resource: key,
+				Detail:   "claim " + key + " keeps this device and no pod uses it; delete the claim if it is not needed",
+			})
+		}
+	}
+}
+
+// claimTargets are the partitions that a claim takes, and does not merely
+// observe.
+func (w *work) claimTargets(claim workload.Claim) []target {
+	var out []target
+	for _, dev := range takenBy(claim) {
+		out = append(out, w.resolveDRA(dev)...)
+	}
+	return out
+}
+
+// takenBy are the GPUs among a claim's results, less those it only observes.
+func takenBy(claim workload.Claim) []workload.ClaimDevice {
+	var out []workload.ClaimDevice
+	for _, r := range claim.Results {
+		dev := workload.ClaimDevice{Driver: r.Driver, Pool: r.Pool, Device: r.Device, ShareID: r.ShareID}
+		if result, _ := claimResult(claim, dev); workload.IsGPUDriver(r.Driver) && !result.AdminAccess {
+			out = append(out, dev)
+		}
+	}
+	return out
+}
+
+// fromReservations grants what a claim that is reserved for a pod says, where
+// the pod holds memory and the kubelet lists nothing: it lists no plain init
+// container, and while its list is unreadable the claim is still the pod's.
+func (w *work) fromReservations() {
+	for _, key := range slices.Sorted(maps.Keys(w.claims)) {
+		claim := w.claims[key]
+		for _, dev := range takenBy(claim) {
+			for _, c := range claim.Reserved {
+				pod, ok := w.pods.ByUID(c.UID)
+				if ok && w.runs(pod) && w.holdsUngranted(podHolder(pod), w.resolveDRA(dev)) {
+					w.fromClaimDevice(podHolder(pod), "", key, dev)
+				}
 			}
 		}
 	}
+}
+
+// holdsUngranted: the pod holds memory on one of the targets without a grant.
+func (w *work) holdsUngranted(pod workload.Holder, targets []target) bool {
+	for _, t := range targets {
+		if !w.grants.has(t.part, pod) && w.holds(t.part, pod) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *work) holds(p *part, pod workload.Holder) bool {
+	for _, h := range p.held {
+		if o := w.owners[h.PID]; o.holder.Kind == workload.KindPod && o.holder.PodKey() == pod.PodKey() {
+			return true
+		}
+	}
+	return false
 }

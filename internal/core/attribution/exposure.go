@@ -74,8 +74,8 @@ func (w *work) exposedBySpec(pod workload.Pod) {
 }
 
 func (w *work) exposed(pod workload.Pod, devices []string, evidence string, priv bool) {
-	if len(devices) == 0 || w.unresolved[podHolder(pod).PodKey()] || w.reserves(pod) {
-		return
+	if len(devices) == 0 || w.unresolved[podHolder(pod).PodKey()] || w.reserves(pod) || int64(len(devices)) <= w.missing(pod) {
+		return // not foreign, or not known to be
 	}
 	f := Finding{
 		Kind: Exposure, Severity: Warning, Holder: podHolder(pod), Partitions: devices, Count: int64(len(devices)),
@@ -85,10 +85,21 @@ func (w *work) exposed(pod workload.Pod, devices []string, evidence string, priv
 	if priv {
 		f.Evidence = append(f.Evidence, "privileged")
 	}
-	if isInfrastructure(pod.Namespace) || w.policy.isDaemonPod(pod, "") {
+	if isInfrastructure(pod.Namespace) || w.policy.isDaemonPod(pod, "") || priv && w.servesNode(pod) {
 		f.Severity = Info
 	}
 	w.find(f)
+}
+
+// servesNode: the pod is one of those that every node has and that never think
+// of a GPU (network, storage, monitoring): a DaemonSet's or a static pod, which
+// holds nothing on any GPU, was given none and asks for none. A privileged
+// container can open all of the host's devices, whatever it is for.
+func (w *work) servesNode(pod workload.Pod) bool {
+	if pod.Owner.Kind != "DaemonSet" && pod.StaticHash() == "" {
+		return false
+	}
+	return !w.meansGPU(pod) && !w.running[pod.UID]
 }
 
 func exposureDetail(n int) string { return fmt.Sprintf("can open %d GPUs that it was not given", n) }

@@ -77,3 +77,44 @@ func TestReachOfMIGDevice(t *testing.T) {
 		t.Errorf("the node of its own instance's device: %+v, want none", got)
 	}
 }
+
+// A DaemonSet's privileged pod that has nothing to do with GPUs is worth a note.
+// Any sign of a GPU makes it a warning, and so does another owner: a tenant's
+// privileged pod can take any GPU at any time.
+func TestExposureOfNodeServices(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*workload.Pod, *sample.Sample)
+		want   Severity
+	}{
+		"network daemon": {func(*workload.Pod, *sample.Sample) {}, Info},
+		"static pod": {func(p *workload.Pod, _ *sample.Sample) {
+			p.Owner = workload.Owner{Kind: "Node"}
+			p.Annotations = map[string]string{workload.AnnotationConfigMirror: "0123456789abcdef0123456789abcdef"}
+		}, Info},
+		"says it is of the node": {func(p *workload.Pod, _ *sample.Sample) { p.Owner.Kind = "Node" }, Warning},
+		"a job":                  {func(p *workload.Pod, _ *sample.Sample) { p.Owner.Kind = "Job" }, Warning},
+		"no owner":               {func(p *workload.Pod, _ *sample.Sample) { p.Owner = workload.Owner{} }, Warning},
+		"not privileged":         {func(p *workload.Pod, _ *sample.Sample) { p.Containers[0].Privileged = false }, Warning},
+		"asks to see all": {func(p *workload.Pod, _ *sample.Sample) {
+			p.Containers[0].Env = map[string]string{visibleDevices: "all"}
+		}, Warning},
+		"NVIDIA's runtime": {func(p *workload.Pod, _ *sample.Sample) { p.RuntimeClass = "nvidia" }, Warning},
+		"was given another": {func(_ *workload.Pod, s *sample.Sample) {
+			s.Grants.Pods = []workload.PodResources{given(1, string(deviceUUID(1)))}
+		}, Warning},
+		"uses one": {func(_ *workload.Pod, s *sample.Sample) {
+			used := node(0, holds(1, 4))
+			s.Devices[1].Processes, s.Processes = used.Devices[0].Processes, used.Processes
+		}, Warning},
+	} {
+		pod := running(1)
+		pod.Owner = workload.Owner{Kind: "DaemonSet", Name: "cni"}
+		pod.Containers = []workload.Container{{Name: "c", Privileged: true}}
+		s := twoCards(pod)
+		c.change(&s.Objects.Pods[0], &s)
+		s.Reach = []sample.Reach{{PodUID: podUID(1), Minors: []int{1, 2}, Evidence: "device-nodes"}}
+		if got := exposures(New(Policy{}).Attribute(s)); len(got) != 1 || got[0].Severity != c.want {
+			t.Errorf("%s: %+v, want one finding, %s", name, got, c.want)
+		}
+	}
+}

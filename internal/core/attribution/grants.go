@@ -3,6 +3,7 @@
 package attribution
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,10 +28,14 @@ type draft struct {
 	fraction gpu.Ratio
 	bytes    *uint64
 	isPart   bool // fraction or bytes apply
-	// sharers is how many active pods the claim is reserved for.
+	// sharers is how many active pods have the claim.
 	sharers int
-	// carried: from an earlier list, since this one cannot tell; its r is as it was.
+	// vague: from a claim whose object is not known.
+	vague bool
+	// carried: from an earlier list, since this one cannot tell; its r is as it
+	// was, and why says in a few words what the list lacks.
 	carried bool
+	why     string
 }
 
 // grantSet holds one draft per partition and pod: r counts once per pod,
@@ -67,20 +72,22 @@ func (g grantSet) sorted(p *part) []*draft {
 	return out
 }
 
-// ask adds one id, as held by a container, to the draft.
-func (d *draft) ask(container, resource, id string, share gpu.Ratio) {
+// ask adds one id, as held by a container, to the draft. It reports whether the
+// draft did not have it yet: several containers may share what they name.
+func (d *draft) ask(container, resource, id string, share gpu.Ratio) (first bool) {
 	if container != "" && !slices.Contains(d.Containers, container) {
 		d.Containers = append(d.Containers, container)
 		slices.Sort(d.Containers)
 	}
 	d.Resource = resource
 	if id == "" || slices.Contains(d.DeviceIDs, id) {
-		return
+		return false
 	}
 	d.DeviceIDs = append(d.DeviceIDs, id)
 	slices.Sort(d.DeviceIDs)
 	d.Replicas++
 	d.share = addShare(d.share, share)
+	return true
 }
 
 // addShare sums shares of one partition; compute instances of an instance
@@ -99,8 +106,10 @@ func (w *work) collectGrants() {
 	if w.s.Standalone {
 		return
 	}
+	w.running = w.provenRunning()
 	w.findReservations()
 	if w.s.Grants.Readable {
+		w.listed = listOf(w.s.Grants.Pods)
 		for _, pr := range w.s.Grants.Pods {
 			w.fromKubelet(pr)
 		}
@@ -109,11 +118,37 @@ func (w *work) collectGrants() {
 		w.carryGrants()
 	}
 	for _, pod := range w.s.Objects.Pods {
-		if !pod.Ended() {
+		if w.runs(pod) {
 			w.fromScheduler(pod)
 		}
 	}
+	w.fromReservations()
+	w.settleClaims()
+	w.inferGrants()
 	w.grantUnresolved()
+}
+
+// listOf is the kubelet's list by pod. A name that is listed twice is one pod
+// that was replaced and another: what both have is the name's.
+func listOf(pods []workload.PodResources) map[string]*workload.PodResources {
+	out := make(map[string]*workload.PodResources, len(pods))
+	for _, pr := range pods {
+		key := pr.Namespace + "/" + pr.Name
+		if before, ok := out[key]; ok {
+			pr.Containers = slices.Concat(before.Containers, pr.Containers)
+		}
+		out[key] = &pr
+	}
+	return out
+}
+
+// runs: the pod's grants stand. One whose object was deleted by force keeps
+// them for as long as a process of it shows that the kubelet has not ended it.
+func (w *work) runs(pod workload.Pod) bool {
+	if !pod.Gone {
+		return !pod.Ended()
+	}
+	return pod.Phase != workload.PhaseSucceeded && pod.Phase != workload.PhaseFailed && w.running[pod.UID]
 }
 
 // fromKubelet takes one pod of the PodResources list.
@@ -127,37 +162,32 @@ func (w *work) fromKubelet(pr workload.PodResources) {
 		}
 		holder = podHolder(pod)
 	}
-	if known && pod.Gone && w.provenRunning()[pod.UID] {
+	if known && pod.Gone && w.runs(pod) {
 		// Deleted by force, and the kubelet has not ended it yet.
 		holder = podHolder(pod)
 	}
 	if _, ok := w.reservations[holder.PodKey()]; ok {
 		return
 	}
-	annotated := w.hasShares(pod)
+	placed := w.annotationOf(pod)
 	for _, c := range pr.Containers {
-		w.fromDevices(holder, c, annotated)
+		w.fromDevices(holder, c, placed)
 		for _, claim := range c.Dynamic {
 			w.fromClaim(holder, c.Name, claim)
 		}
 	}
 }
 
-func (w *work) hasShares(pod workload.Pod) bool {
-	shares, err := workload.SchedulerShares(pod)
-	return err != nil || len(shares) > 0
-}
-
 // fromDevices takes the device plugin ids of one container. Of a pod that an
-// annotation scheduler placed, only ids that a plugin of NVIDIA's or GKE's
-// spells count.
-func (w *work) fromDevices(holder workload.Holder, c workload.ContainerResources, annotated bool) {
+// annotation scheduler placed, the ids of that scheduler's plugin name no
+// device: its annotation does.
+func (w *work) fromDevices(holder workload.Holder, c workload.ContainerResources, placed annotation) {
 	for _, rd := range c.Devices {
-		if !workload.IsGPUResource(rd.Resource, w.policy.ExtraResources...) {
+		if !w.isGPU(rd.Resource) {
 			continue
 		}
 		for _, id := range rd.IDs {
-			if !annotated || isPlugins(workload.ParseDeviceID(id)) {
+			if !placed.explains(rd.Resource, workload.ParseDeviceID(id)) {
 				w.fromDeviceID(holder, c.Name, rd.Resource, id)
 			}
 		}
@@ -165,13 +195,6 @@ func (w *work) fromDevices(holder workload.Holder, c workload.ContainerResources
 }
 
 func isWhole(id workload.DeviceID) bool { return id.Form == workload.FormUUID && !id.Shared }
-
-// isPlugins: the id is in a spelling of NVIDIA's or GKE's plugin, for which the
-// kubelet's list is the truth. An annotation scheduler's plugin has slots or
-// ids of its own.
-func isPlugins(id workload.DeviceID) bool {
-	return id.Form != workload.FormHAMiSlot && id.Form != workload.FormOpaque
-}
 
 func (w *work) fromDeviceID(holder workload.Holder, container, resource, id string) {
 	parsed := workload.ParseDeviceID(id)
@@ -185,6 +208,7 @@ func (w *work) fromDeviceID(holder workload.Holder, container, resource, id stri
 	}
 	for _, t := range targets {
 		d := w.grants.of(t.part, holder, "kubelet")
+		d.Admin = false // observing takes nothing from what it was given besides
 		d.ask(container, resource, id, t.share)
 		d.whole = d.whole || isWhole(parsed)
 		d.shared = d.shared || parsed.Shared || w.offeredTwice(parsed, resource)
@@ -236,46 +260,70 @@ func (w *work) unresolvedID(holder workload.Holder, resource, id string, parsed 
 	w.find(f)
 }
 
+// What the evidence of a mode says of grants that are carried on.
+const (
+	whyUnreadable = "as before, when the kubelet's list was last readable"
+	whyUnnamed    = "as before: the kubelet's list does not name the pod, which runs"
+)
+
 // keepUnnamed keeps the grants of pods that the list does not name although they
 // prove to run: a kubelet that has just started answers before it knows
 // its pods, and a grant lasts until its pod has ended, whatever a list says
 // (accounting.md §3).
 func (w *work) keepUnnamed() {
-	running := w.provenRunning()
+	alive := maps.Clone(w.running)
 	for _, r := range w.s.Reach {
-		running[r.PodUID] = true // a container that lives
-	}
-	named := make(map[string]bool, len(w.s.Grants.Pods))
-	for _, pr := range w.s.Grants.Pods {
-		named[pr.Namespace+"/"+pr.Name] = true
+		if pod, ok := w.pods.ByUID(r.PodUID); ok {
+			alive[pod.UID] = true // a container that lives
+		}
 	}
 	for _, p := range w.inv.parts {
 		for _, g := range w.memory.grants[p.ID.String()] {
-			pod, known := w.pods.ByName(g.Holder.Namespace, g.Holder.Pod)
-			if !known || pod.UID != g.Holder.PodUID || pod.Ended() || !running[pod.UID] ||
-				named[pod.Namespace+"/"+pod.Name] || (g.Source != "kubelet" && g.Source != "dra") {
+			pod, known := w.pods.ByUID(g.Holder.PodUID)
+			if !known || !fromNode(g) || !alive[pod.UID] || !w.stands(pod) {
 				continue
 			}
-			d := w.grants.of(p, g.Holder, g.Source)
-			d.Grant, d.carried = g, true
+			if _, named := w.listed[pod.Key()]; !named {
+				w.carry(p, g, whyUnnamed)
+				w.partial = true
+			}
 		}
 	}
+}
+
+// fromNode: the grant is the kubelet's word, and not read anew from the API
+// server's objects with every sample.
+func fromNode(g Grant) bool { return g.Source == "kubelet" || g.Source == "dra" || g.Source == "spec" }
+
+// stands: nothing says that the pod has ended, nor that another one of its name
+// runs in its place.
+func (w *work) stands(pod workload.Pod) bool {
+	now, _ := w.pods.ByName(pod.Namespace, pod.Name)
+	return now.UID == pod.UID && !pod.Ended()
 }
 
 // carryGrants keeps grants while the list is unreadable, for pods that prove
 // by a process on a GPU that they still run. What has no such proof is unknown.
 func (w *work) carryGrants() {
-	running := w.provenRunning()
 	for _, p := range w.inv.parts {
 		for _, g := range w.memory.grants[p.ID.String()] {
 			pod, known := w.pods.ByUID(g.Holder.PodUID)
-			if !running[g.Holder.PodKey()] || known && !pod.Gone && pod.Ended() {
+			if !w.running[g.Holder.PodKey()] || known && !w.runs(pod) {
 				continue
 			}
-			d := w.grants.of(p, g.Holder, g.Source)
-			d.Grant, d.carried = g, true
+			w.carry(p, g, whyUnreadable)
 		}
 	}
+}
+
+func (w *work) carry(p *part, g Grant, why string) {
+	d := w.grants.of(p, g.Holder, g.Source)
+	d.Grant, d.carried, d.why = g, true, why
+}
+
+// grantsKnown: a partition without a grant was granted to nobody.
+func (w *work) grantsKnown() bool {
+	return w.s.Standalone || w.s.Grants.Readable && !w.partial
 }
 
 // provenRunning are the pods, by PodKey, that have a process on a GPU.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/sample"
 	"github.com/gputally/gputally/internal/core/workload"
 )
 
@@ -49,7 +50,7 @@ func (w *work) isLeak(p *part, h workload.Holder) bool {
 // provenStranger: a pod known by UID only is a leak once its name has had
 // time to arrive and every grant of the node is another pod's, by UID.
 func (w *work) provenStranger(h workload.Holder) bool {
-	if !w.s.Objects.Known || w.s.MonoMS-w.memory.since(h.PodUID, w.s.MonoMS) < unnamedGrace {
+	if !w.s.Objects.Known || w.objectsStale() || w.s.MonoMS-w.memory.since(h.PodUID, w.s.MonoMS) < unnamedGrace {
 		return false
 	}
 	for _, byPod := range w.grants {
@@ -62,6 +63,13 @@ func (w *work) provenStranger(h workload.Holder) bool {
 	return true
 }
 
+// objectsStale: the API server cannot be reached, so that a name may have
+// passed to another pod, or a pod be older than it seems, unheard.
+func (w *work) objectsStale() bool {
+	st, told := w.s.Sources[sample.SourceObjects]
+	return told && !st.OK
+}
+
 func (w *work) reportLeak(p *part, h Holding) {
 	holder := h.Holder
 	holder.Container = ""
@@ -70,6 +78,7 @@ func (w *work) reportLeak(p *part, h Holding) {
 		Bytes: h.Bytes, Detail: "holds GPU memory without a grant on this partition",
 		Evidence: []string{fmt.Sprintf("processes %v hold memory here; the kubelet's list, claims and annotations grant nothing", h.PIDs)},
 	}
+	f.Evidence = append(f.Evidence, w.ignored[h.Holder.PodKey()]...)
 	for _, g := range p.Grants {
 		if !g.Admin {
 			f.Victims = append(f.Victims, g.Holder.Account())

@@ -13,7 +13,7 @@ import (
 func (w *work) setModes() {
 	w.countReplicas()
 	for _, p := range w.inv.parts {
-		p.GrantsKnown = w.s.Grants.Readable || w.s.Standalone
+		p.GrantsKnown = w.grantsKnown()
 		if p.MIGParent {
 			continue
 		}
@@ -143,7 +143,7 @@ func partitionMode(p *part, drafts []*draft, sharing gpu.Mode, evidence string) 
 		switch {
 		case d.Admin:
 		case d.carried:
-			mode, why = d.Mode, "as before the kubelet's list became unreadable"
+			mode, why = d.Mode, d.why
 		case d.isPart && !d.whole:
 			return gpu.ModeFraction, "granted in parts by " + d.Source
 		case d.sharers > 1 && !d.shared:

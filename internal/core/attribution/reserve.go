@@ -32,6 +32,8 @@ func (w *work) reservedShare(p *part, d *draft, sharing gpu.Mode) (gpu.Mode, gpu
 	switch {
 	case d.Admin:
 		return gpu.ModeNone, gpu.Ratio{}
+	case d.isPart && !d.whole && d.sharers > 1:
+		return gpu.ModeSharedClaim, d.part(p)
 	case d.isPart && !d.whole:
 		return gpu.ModeFraction, d.part(p)
 	case d.shared && sharing == gpu.ModeMPS:

@@ -105,7 +105,9 @@ type Holding struct {
 type Grant struct {
 	Holder     workload.Holder `json:"holder"` // a pod; Container is empty
 	Containers []string        `json:"containers,omitempty"`
-	// Source is kubelet, dra, hami, kai, koordinator, aliyun or volcano.
+	// Source is kubelet, dra, hami, kai, koordinator, aliyun or volcano; spec
+	// where the kubelet does not list the pod, or not yet all that it was given,
+	// and the pod's specification and what it holds say so.
 	Source    string   `json:"source"`
 	Resource  string   `json:"resource,omitempty"`
 	DeviceIDs []string `json:"device_ids,omitempty"`
@@ -115,7 +117,9 @@ type Grant struct {
 	Replicas int64 `json:"replicas,omitempty"`
 	// Reserved is r: the share of the partition this grant keeps from
 	// everyone else. Under shared-claim it is the claim's, for its pods
-	// together. ReservedBytes is that share of the capacity, nil if unknown.
+	// together. ReservedBytes is that share of the capacity in bytes; nil if
+	// the share or the capacity is not known, and under shared-claim, where the
+	// bytes are no single pod's.
 	Reserved      gpu.Ratio `json:"reserved"`
 	ReservedBytes *uint64   `json:"reserved_bytes,omitempty"`
 	// LimitBytes is what the pod may use by its grant, nil if unlimited.

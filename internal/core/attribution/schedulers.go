@@ -3,9 +3,9 @@
 package attribution
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/workload"
@@ -25,18 +25,37 @@ func (w *work) findReservations() {
 // fromScheduler takes the grants of an annotation scheduler.
 func (w *work) fromScheduler(pod workload.Pod) {
 	w.fromKAI(pod)
-	shares, err := workload.SchedulerShares(pod)
-	if err != nil {
-		w.badAnnotation(pod, err)
-		return
+	a := w.annotationOf(pod)
+	for _, why := range a.ignored {
+		w.ignore(pod, why)
 	}
-	for _, s := range shares {
+	if a.err != nil {
+		w.badAnnotation(pod, a.err)
+		if len(a.shares) == 0 {
+			w.owe(pod, a.source, a.devices)
+		}
+	}
+	for _, s := range a.shares {
 		w.fromShare(pod, s)
 	}
 }
 
+// ignore notes, for whoever asks why a pod's holding is a leak, that an
+// annotation of it grants nothing.
+func (w *work) ignore(pod workload.Pod, why string) {
+	key := podHolder(pod).PodKey()
+	w.ignored[key] = append(w.ignored[key], why)
+}
+
+// owe notes that a pod was given a share of so many devices more by a
+// scheduler, and nothing says which they are.
+func (w *work) owe(pod workload.Pod, source string, devices int64) {
+	key := podHolder(pod).PodKey()
+	o := w.owed[key]
+	w.owed[key] = debt{source: source, devices: o.devices + devices}
+}
+
 func (w *work) badAnnotation(pod workload.Pod, err error) {
-	w.unresolved[podHolder(pod).PodKey()] = true
 	w.find(Finding{
 		Kind: InventoryConflict, Severity: Warning, Holder: podHolder(pod),
 		Detail: "the scheduler's annotation cannot be read: " + err.Error(),
@@ -52,6 +71,7 @@ func (w *work) fromShare(pod workload.Pod, s workload.Share) {
 	if d := w.annotated(p, pod, s.Source); d != nil {
 		d.ask(s.ContainerName, "", "", gpu.One)
 		d.takePart(s.Fraction, s.Bytes)
+		d.Replicas++
 	}
 }
 
@@ -72,7 +92,7 @@ func (w *work) annotated(p *part, pod workload.Pod, source string) *draft {
 }
 
 func (w *work) badShare(pod workload.Pod, s workload.Share) {
-	w.unresolved[podHolder(pod).PodKey()] = true
+	w.owe(pod, s.Source, 1)
 	w.find(Finding{
 		Kind: InventoryConflict, Severity: Warning, Holder: podHolder(pod), Device: s.UUID,
 		Detail: "the annotation of " + s.Source + " names a device that NVML does not have",
@@ -96,7 +116,6 @@ func (w *work) shareDevice(s workload.Share) *part {
 // containers of a pod may each have one.
 func (d *draft) takePart(fraction gpu.Ratio, bytes *uint64) {
 	d.isPart = true
-	d.Replicas++
 	if bytes != nil {
 		sum := deref(d.bytes) + *bytes
 		d.bytes = &sum
@@ -109,63 +128,152 @@ func (d *draft) takePart(fraction gpu.Ratio, bytes *uint64) {
 // group's reservation pod holds.
 func (w *work) fromKAI(pod workload.Pod) {
 	share, ok, err := workload.KAIShare(pod)
-	if err != nil {
-		w.badAnnotation(pod, err)
-		return
-	}
-	if !ok || len(share.Groups) == 0 {
+	groups := workload.KAIGroups(pod)
+	if !ok && err == nil || len(groups) == 0 {
 		// A fraction without a group is a wish: KAI labels what it placed.
 		return
 	}
-	found := false
-	for _, group := range share.Groups {
-		for _, t := range w.groupDevices(group) {
-			found = true
-			if d := w.annotated(t.part, pod, "kai"); d != nil {
-				d.ask(share.Container, "", "", gpu.One)
-				d.takePart(share.Fraction, share.Bytes)
-			}
+	if why := w.notOfKAI(pod, groups); why != "" {
+		w.ignore(pod, "the pod's annotation of KAI counts for nothing: "+why)
+		return
+	}
+	if err != nil {
+		w.badAnnotation(pod, err) // of an unknown size, and on the group's devices
+	}
+	for _, group := range groups {
+		w.fromGroup(pod, group, share)
+	}
+}
+
+// notOfKAI says why KAI cannot have given the pod its fraction. Each of these
+// can be told from what the pod's owner cannot write, or not change.
+func (w *work) notOfKAI(pod workload.Pod, groups []string) string {
+	switch {
+	case pod.DefaultScheduler:
+		return "the pod was placed by Kubernetes' own scheduler"
+	case pod.Asked(w.isGPU) > 0:
+		return "the pod asks for whole devices as well, which KAI refuses"
+	}
+	for _, group := range groups {
+		if _, ok := w.reservationOf(group); !ok {
+			return "no reservation pod of group " + group + " is on this node"
 		}
 	}
-	if !found {
-		w.unresolved[podHolder(pod).PodKey()] = true
-		w.find(Finding{
-			Kind: InventoryConflict, Severity: Warning, Holder: podHolder(pod),
-			Detail: "no reservation pod of KAI's group " + strings.Join(share.Groups, ", ") + " leads to a GPU of this node",
-		})
+	return ""
+}
+
+func (w *work) fromGroup(pod workload.Pod, group string, share workload.KAI) {
+	targets := w.groupDevices(group)
+	for _, t := range targets {
+		if d := w.annotated(t.part, pod, "kai"); d != nil {
+			d.ask(share.Container, "", "", gpu.One)
+			d.takePart(share.Fraction, share.Bytes)
+			d.Replicas++
+		}
 	}
+	if len(targets) > 0 || w.carried(pod, "kai") {
+		return
+	}
+	w.owe(pod, "kai", 1)
+	w.find(Finding{
+		Kind: InventoryConflict, Severity: Warning, Holder: podHolder(pod),
+		Detail: "the reservation pod of KAI's group " + group + " leads to no GPU that NVML has",
+	})
+}
+
+// carried: a grant of the source is carried on for the pod.
+func (w *work) carried(pod workload.Pod, source string) bool {
+	key := podHolder(pod).PodKey()
+	for _, byPod := range w.grants {
+		if d := byPod[key]; d != nil && d.carried && d.Source == source {
+			return true
+		}
+	}
+	return false
+}
+
+// reservationOf is the pod that holds a group's device on paper.
+func (w *work) reservationOf(group string) (workload.Pod, bool) {
+	for _, key := range slices.Sorted(maps.Keys(w.reservations)) {
+		if g, _, _ := workload.KAIReservation(w.reservations[key]); g == group {
+			return w.reservations[key], true
+		}
+	}
+	return workload.Pod{}, false
 }
 
 // groupDevices are the devices of a KAI group: what the kubelet gave its
-// reservation pod, else what that pod's annotation says.
+// reservation pod, else what that pod's annotation says, else, while the
+// kubelet does not list it, what it held before.
 func (w *work) groupDevices(group string) []target {
-	for _, key := range slices.Sorted(maps.Keys(w.reservations)) {
-		res := w.reservations[key]
-		g, uuid, _ := workload.KAIReservation(res)
-		if g != group {
-			continue
-		}
-		if t := w.listedDevices(res); len(t) > 0 {
-			return t
-		}
-		return w.inv.named(gpu.UUID(uuid))
+	pod, _ := w.reservationOf(group)
+	targets := w.listedDevices(pod)
+	if len(targets) == 0 {
+		_, uuid, _ := workload.KAIReservation(pod)
+		targets = w.inv.named(gpu.UUID(uuid))
 	}
-	return nil
+	if _, named := w.listed[pod.Key()]; len(targets) == 0 && !named {
+		for _, id := range w.before.groups[group] {
+			targets = append(targets, w.inv.byID(id)...)
+		}
+	}
+	w.recall.groups[group] = nil
+	for _, t := range targets {
+		w.recall.groups[group] = append(w.recall.groups[group], t.part.ID)
+	}
+	return targets
 }
 
 func (w *work) listedDevices(pod workload.Pod) []target {
+	pr, ok := w.listed[pod.Key()]
+	if !ok {
+		return nil
+	}
 	var out []target
-	for _, pr := range w.s.Grants.Pods {
-		if pr.Namespace != pod.Namespace || pr.Name != pod.Name {
-			continue
-		}
-		for _, c := range pr.Containers {
-			for _, rd := range c.Devices {
-				for _, id := range rd.IDs {
+	for _, c := range pr.Containers {
+		for _, rd := range c.Devices {
+			for _, id := range rd.IDs {
+				if w.isGPU(rd.Resource) {
 					out = append(out, w.inv.resolve(workload.ParseDeviceID(id))...)
 				}
 			}
 		}
 	}
 	return out
+}
+
+// byID finds the partition that another sample had, if it is still there.
+func (inv *inventory) byID(id gpu.PartitionID) []target {
+	for _, p := range inv.parts {
+		if p.ID == id {
+			return targetOf(p)
+		}
+	}
+	return nil
+}
+
+// findOverbooked reports devices of which KAI's fractions add up to more than
+// there is. KAI gives out no more than a whole device, so some pod took up a
+// group's label that KAI did not give it. What each holds is unaffected.
+func (w *work) findOverbooked() {
+	for _, p := range w.inv.parts {
+		capacity := capacityOf(p)
+		if capacity == nil {
+			continue
+		}
+		var kept uint64
+		var names []string
+		for _, g := range p.Grants {
+			if g.Source == "kai" {
+				kept += deref(g.ReservedBytes)
+				names = append(names, g.Holder.Account())
+			}
+		}
+		if kept > *capacity {
+			w.find(Finding{
+				Kind: DoubleOwner, Severity: Warning, Partition: p.ID.String(), Device: p.ID.Device, Victims: names,
+				Detail: fmt.Sprintf("fractions of %d MiB were taken of this GPU of %d MiB through KAI, which gives out no more than there is: one of the pods may have written its group's label itself", kept/gpu.MiB, *capacity/gpu.MiB),
+			})
+		}
+	}
 }

@@ -126,7 +126,7 @@ func (w *work) anySlots(node workload.Node) bool {
 		}
 	}
 	for _, pod := range w.s.Objects.Pods {
-		if w.hasShares(pod) {
+		if w.annotationOf(pod).source != "" {
 			return true
 		}
 	}

@@ -49,6 +49,10 @@ type Library struct {
 	CUDAVersion   int    `json:"cuda_version,omitempty"`
 }
 
+// SourceObjects is the name in Sample.Sources under which the API server's
+// objects are reported.
+const SourceObjects = "kubernetes"
+
 // SourceStatus reports one read: a nil Error field is success.
 type SourceStatus struct {
 	OK         bool   `json:"ok"`

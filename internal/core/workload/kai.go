@@ -53,7 +53,7 @@ type KAI struct {
 // KAIShare reads the pod's share; ok is false for a pod that asks for none.
 // A pod without a group yet is not placed.
 func KAIShare(p Pod) (share KAI, ok bool, err error) {
-	share = KAI{Groups: kaiGroups(p), Devices: 1, Container: p.Annotations[AnnotationKAIContainer]}
+	share = KAI{Groups: KAIGroups(p), Devices: 1, Container: p.Annotations[AnnotationKAIContainer]}
 	if ok, err = share.amount(p); !ok || err != nil {
 		return KAI{}, false, err
 	}
@@ -122,9 +122,9 @@ func (k *KAI) containerMemory(p Pod) (bool, error) {
 	return false, nil
 }
 
-// kaiGroups are the pod's groups: runai-gpu-group, and one label
+// KAIGroups are the pod's groups, sorted: runai-gpu-group, and one label
 // runai-gpu-group/<group> each where the pod has several devices.
-func kaiGroups(p Pod) []string {
+func KAIGroups(p Pod) []string {
 	var groups []string
 	for key, value := range p.Labels {
 		name, several := strings.CutPrefix(key, LabelKAIGroup+"/")

@@ -38,15 +38,25 @@ type Share struct {
 	Cores *int64 `json:"cores,omitempty"`
 }
 
-// SchedulerShares reads the shares that HAMi, Volcano, Koordinator or Aliyun
-// gpushare wrote on the pod, of the first of them that wrote any. No such
-// annotation: no shares and no error. KAI is read by KAIShare.
-func SchedulerShares(p Pod) ([]Share, error) {
-	for _, read := range []func(Pod) ([]Share, error){HAMiShares, VolcanoShares, KoordinatorShares, AliyunShares} {
-		shares, err := read(p)
-		if err != nil || len(shares) > 0 {
-			return shares, err
-		}
+// ShareSources are the schedulers that SharesBy reads, in the order in which
+// they are asked. KAI is read by KAIShare.
+func ShareSources() []string {
+	return []string{SourceHAMi, SourceVolcano, SourceKoordinator, SourceAliyun}
+}
+
+// SharesBy reads the shares that one scheduler's annotation on the pod names.
+// No such annotation: no shares and no error. Whether the scheduler wrote it,
+// no annotation can tell: whoever creates a pod can write any.
+func SharesBy(source string, p Pod) ([]Share, error) {
+	switch source {
+	case SourceHAMi:
+		return HAMiShares(p)
+	case SourceVolcano:
+		return VolcanoShares(p)
+	case SourceKoordinator:
+		return KoordinatorShares(p)
+	case SourceAliyun:
+		return AliyunShares(p)
 	}
 	return nil, nil
 }

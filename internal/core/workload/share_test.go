@@ -118,22 +118,24 @@ func TestAliyunShares(t *testing.T) {
 	wantNamed(t, err, AnnotationAliyunPodMemory, "8Gi")
 }
 
-func TestSchedulerShares(t *testing.T) {
+func TestSharesBy(t *testing.T) {
 	for source, p := range map[string]Pod{
 		SourceHAMi:        annotated(AnnotationHAMiAllocated, vgpuText(gpuA, "1", "0")),
 		SourceVolcano:     annotated(AnnotationVolcanoIndex, "0"),
 		SourceKoordinator: annotated(AnnotationKoordinator, `{"gpu":[{"minor":0}]}`),
 		SourceAliyun:      annotated(AnnotationAliyunIndex, "0"),
 	} {
-		got, err := SchedulerShares(p)
-		if err != nil || len(got) != 1 || got[0].Source != source {
-			t.Errorf("%s: %+v, %v", source, got, err)
+		for _, reader := range ShareSources() {
+			got, err := SharesBy(reader, p)
+			if err != nil || len(got) > 0 != (reader == source) || len(got) > 0 && got[0].Source != source {
+				t.Errorf("%s, read as %s: %+v, %v", source, reader, got, err)
+			}
 		}
 	}
-	if got, err := SchedulerShares(annotated("gpu-fraction", "0.5")); got != nil || err != nil {
+	if got, err := SharesBy("kai", annotated("gpu-fraction", "0.5")); got != nil || err != nil {
 		t.Errorf("a KAI pod: %+v, %v", got, err)
 	}
-	_, err := SchedulerShares(annotated(AnnotationKoordinator, "x"))
+	_, err := SharesBy(SourceKoordinator, annotated(AnnotationKoordinator, "x"))
 	wantNamed(t, err, AnnotationKoordinator, "x")
 }
 
@@ -144,10 +146,12 @@ func FuzzSchedulerShares(f *testing.F) {
 	f.Add(uint8(3), "1")
 	f.Add(uint8(4), `{"0":{"1":1},"1":{"1":7}}`)
 	keys := []string{AnnotationVolcanoVGPU, AnnotationVolcanoIndex, AnnotationKoordinator, AnnotationAliyunIndex, AnnotationAliyunAllocation}
+	sources := []string{SourceVolcano, SourceVolcano, SourceKoordinator, SourceAliyun, SourceAliyun}
 	f.Fuzz(func(t *testing.T, which uint8, value string) {
-		p := annotated(keys[int(which)%len(keys)], value, Container{Name: "a", Limits: map[string]int64{volcanoVGPUNumber: 1}}, Container{Name: "b"})
-		shares, err := SchedulerShares(p)
-		again, _ := SchedulerShares(p)
+		i := int(which) % len(keys)
+		p := annotated(keys[i], value, Container{Name: "a", Limits: map[string]int64{volcanoVGPUNumber: 1}}, Container{Name: "b"})
+		shares, err := SharesBy(sources[i], p)
+		again, _ := SharesBy(sources[i], p)
 		if diff := cmp.Diff(shares, again); diff != "" {
 			t.Errorf("read twice, differs:\n%s", diff)
 		}
