@@ -18,8 +18,9 @@ type NodeCost struct {
 	StartMS    int64 `json:"start_ms"`
 	DurationMS int64 `json:"duration_ms"`
 	// Priced is false where no price is known. All amounts are 0 then and mean
-	// nothing: money is unknown, never free.
+	// nothing: money is unknown, never free. Reason says why, in words.
 	Priced   bool           `json:"priced"`
+	Reason   string         `json:"reason,omitempty"`
 	Currency money.Currency `json:"currency,omitempty"`
 	// Total = Σ Slots + CPU + Memory, exactly.
 	Total money.Nano `json:"total"`

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pricing
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Book is an ordered list of prices from one source.
+type Book struct {
+	Name     string // stands on the bill: a file, or "built-in"
+	Revision string // the state of it, such as a date or a hash
+	Grade    Grade  // Billed for a provider's bill, else Listed
+	Rows     []Row
+}
+
+// Prices are books in their order of precedence and the policy by which their
+// prices are split. They answer what a node costs.
+type Prices struct {
+	policy Policy
+	books  []*indexed
+}
+
+// New makes prices of books, the strongest first: imported bills, the
+// operator's book, the built-in list. A book prices a node whole, or the next
+// one is asked: prices of two books are never mixed. The books are kept, not
+// copied.
+func New(policy Policy, books ...*Book) (*Prices, error) {
+	if err := policy.Check(); err != nil {
+		return nil, err
+	}
+	out := &Prices{policy: policy}
+	for _, b := range books {
+		ix, err := index(b)
+		if err != nil {
+			return nil, fmt.Errorf("price book %s: %w", b.Name, err)
+		}
+		out.books = append(out.books, ix)
+	}
+	return out, nil
+}
+
+// Policy is the policy by which prices are split.
+func (p *Prices) Policy() Policy { return p.policy }
+
+// indexed is a book with its rows found fast. Places of rows stand in the order
+// of the book.
+type indexed struct {
+	*Book
+	named map[string][]int // by node name or provider id
+	typed map[string][]int // by instance type, in lower case
+	rest  []int
+}
+
+func index(b *Book) (*indexed, error) {
+	ix := &indexed{Book: b, named: map[string][]int{}, typed: map[string][]int{}}
+	ids := make(map[string]bool, len(b.Rows))
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		if err := r.Check(); err != nil {
+			return nil, fmt.Errorf("row %s: %w", r.ID, err)
+		}
+		if r.ID == "" || ids[r.ID] {
+			return nil, fmt.Errorf("row %d: the id %q is not there or not the only one", i+1, r.ID)
+		}
+		ids[r.ID] = true
+		ix.place(i, r)
+	}
+	return ix, nil
+}
+
+func (ix *indexed) place(i int, r *Row) {
+	switch r.class() {
+	case byName:
+		key := "node:" + r.Node
+		if r.ProviderID != "" {
+			key = strings.TrimPrefix(r.ProviderID, "/")
+		}
+		ix.named[key] = append(ix.named[key], i)
+	case byType:
+		key := strings.ToLower(r.InstanceType)
+		ix.typed[key] = append(ix.typed[key], i)
+	default:
+		ix.rest = append(ix.rest, i)
+	}
+}
+
+// rows are the rows that choose the node, whenever and however it was bought,
+// by class and in the order of the book.
+func (ix *indexed) rows(n *Node) (out [classes][]*Row) {
+	add := func(places []int) {
+		for _, i := range places {
+			r := &ix.Rows[i]
+			if r.matches(n) && r.fits(n) {
+				out[r.class()] = append(out[r.class()], r)
+			}
+		}
+	}
+	for _, key := range names(n) {
+		add(ix.named[key])
+	}
+	add(ix.typed[strings.ToLower(n.InstanceType)])
+	add(ix.rest)
+	return out
+}
+
+// fits says whether a row with a model has a device to price.
+func (r *Row) fits(n *Node) bool {
+	if r.Model == "" {
+		return true
+	}
+	for _, s := range n.Slots {
+		if MatchModel(r.Model, s.Model) {
+			return true
+		}
+	}
+	return false
+}
+
+// names are the keys under which rows of the node may stand: its name, its
+// provider id, and every end of that.
+func names(n *Node) []string {
+	out := []string{"node:" + n.Name}
+	if n.ProviderID == "" {
+		return out
+	}
+	out = append(out, strings.TrimPrefix(n.ProviderID, "/"))
+	for i := range len(n.ProviderID) {
+		if n.ProviderID[i] == '/' && i+1 < len(n.ProviderID) && unmistakable(n.ProviderID[i+1:]) {
+			out = append(out, strings.TrimPrefix(n.ProviderID[i+1:], "/"))
+		}
+	}
+	return out
+}
