@@ -4,6 +4,7 @@ package pricing
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -75,7 +76,7 @@ func (ix *indexed) place(i int, r *Row) {
 	case byName:
 		key := "node:" + r.Node
 		if r.ProviderID != "" {
-			key = strings.TrimPrefix(r.ProviderID, "/")
+			key = strings.ToLower(strings.TrimPrefix(r.ProviderID, "/"))
 		}
 		ix.named[key] = append(ix.named[key], i)
 	case byType:
@@ -125,10 +126,16 @@ func names(n *Node) []string {
 	if n.ProviderID == "" {
 		return out
 	}
-	out = append(out, strings.TrimPrefix(n.ProviderID, "/"))
-	for i := range len(n.ProviderID) {
-		if n.ProviderID[i] == '/' && i+1 < len(n.ProviderID) && unmistakable(n.ProviderID[i+1:]) {
-			out = append(out, strings.TrimPrefix(n.ProviderID[i+1:], "/"))
+	id := strings.ToLower(n.ProviderID)
+	add := func(key string) {
+		if !slices.Contains(out, key) {
+			out = append(out, key)
+		}
+	}
+	add(strings.TrimPrefix(id, "/"))
+	for i := range len(id) {
+		if id[i] == '/' && i+1 < len(id) && unmistakable(id[i+1:]) {
+			add(strings.TrimPrefix(id[i+1:], "/"))
 		}
 	}
 	return out

@@ -49,12 +49,12 @@ func same(want, got string) bool { return want == "" || strings.EqualFold(want, 
 
 // endsWith: a row may name a whole provider id, or its end where that is
 // unmistakable: an instance id of AWS, or a path of several parts. Numbers of
-// scale sets ("3") are not.
+// scale sets ("3") are not. Azure writes its ids in any case.
 func endsWith(whole, want string) bool {
-	if want == "" || want == whole {
+	if want == "" || strings.EqualFold(want, whole) {
 		return true
 	}
-	return unmistakable(want) && strings.HasSuffix(whole, "/"+strings.TrimPrefix(want, "/"))
+	return unmistakable(want) && strings.HasSuffix(strings.ToLower(whole), "/"+strings.ToLower(strings.TrimPrefix(want, "/")))
 }
 
 func unmistakable(id string) bool {

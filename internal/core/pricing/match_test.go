@@ -47,6 +47,7 @@ func TestProviderIDs(t *testing.T) {
 		{"project/zone/name", "gce://project/zone/name", true},
 		{"/project/zone/name", "gce://project/zone/name", true},
 		{"3", "azure:///subscriptions/s/virtualMachineScaleSets/a/virtualMachines/3", false},
+		{"/Subscriptions/S/virtualMachineScaleSets/a/virtualMachines/3", "azure:///subscriptions/s/virtualMachineScaleSets/a/virtualMachines/3", true},
 		{"virtualMachineScaleSets/a/virtualMachines/3", "azure:///subscriptions/s/virtualMachineScaleSets/a/virtualMachines/3", true},
 	} {
 		p := prices(t, rule(RuleAllGPU), book("b", Row{Selector: Selector{ProviderID: c.row}, Price: Price{Node: per(t, "1")}}))
@@ -84,6 +85,8 @@ func TestRowCheck(t *testing.T) {
 		"covers its CPU":            {Price: Price{Node: new(money.Nano), VCPU: new(money.Nano)}},
 		"keep one of them":          {Price: Price{GPU: new(money.Nano), VCPU: new(money.Nano), HostIncluded: true}},
 		"a model chooses devices":   {Selector: Selector{Model: "L4"}, Price: Price{Node: new(money.Nano)}},
+		"host_hour goes":            {Price: Price{Host: new(money.Nano)}},
+		"host_included goes":        {Price: Price{Node: new(money.Nano), HostIncluded: true}},
 		"not both":                  {Selector: Selector{Model: "L4"}, Price: Price{Node: new(money.Nano), GPU: new(money.Nano)}},
 		"one node's":                {To: 1, Price: Price{Charge: &Charge{}}},
 		"for a time that ends":      {Selector: Selector{Node: "n"}, Price: Price{Charge: &Charge{}}},

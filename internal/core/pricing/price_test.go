@@ -396,6 +396,20 @@ func TestStatedGPUPart(t *testing.T) {
 	}
 }
 
+func TestHostAndGPUs(t *testing.T) {
+	row := Row{Selector: Selector{InstanceType: "a2"}, Price: Price{Host: per(t, "0.73948"), GPU: per(t, "2.93391")}}
+	n := shape(2, "A100", 12, 85)
+	n.InstanceType = "a2"
+	p := prices(t, DefaultPolicy(), book("b", row))
+	if got := only(t, cost(t, p, n, "10:00", "11:00")); got.Total != amount(t, "6.6073") || got.Slots[1].Cost != amount(t, "2.93391") || got.Basis.Split != "stated" {
+		t.Errorf("%+v", got)
+	}
+	n.Slots = nil
+	if got := only(t, cost(t, p, n, "10:00", "11:00")); got.Total != amount(t, "0.73948") || got.CPU+got.Memory != got.Total {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestHostWithoutPrice(t *testing.T) {
 	row := Row{Selector: Selector{Model: "*"}, Price: Price{GPU: per(t, "2")}}
 	got := only(t, cost(t, prices(t, DefaultPolicy(), book("b", row)), shape(2, "L4", 8, 32), "10:00", "11:00"))

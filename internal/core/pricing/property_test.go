@@ -44,7 +44,7 @@ func drawMoney(t *rapid.T, name string) money.Nano {
 
 func drawPrice(t *rapid.T) Price {
 	one := func() *money.Nano { n := drawMoney(t, "price"); return &n }
-	switch rapid.IntRange(0, 5).Draw(t, "form") {
+	switch rapid.IntRange(0, 6).Draw(t, "form") {
 	case 0:
 		return Price{GPU: one(), HostIncluded: rapid.Bool().Draw(t, "host")}
 	case 1:
@@ -55,6 +55,8 @@ func drawPrice(t *rapid.T) Price {
 		return Price{OnPrem: &OnPrem{Purchase: drawMoney(t, "purchase"), LifeHours: rapid.Int64Range(1, 100_000).Draw(t, "life"), PowerKW: big.NewRat(rapid.Int64Range(0, 100).Draw(t, "kw"), 7), TariffKWh: drawMoney(t, "tariff")}}
 	case 4:
 		return Price{VCPU: one()}
+	case 5:
+		return Price{Host: one(), GPU: one()}
 	}
 	return Price{Node: one()}
 }
@@ -70,7 +72,7 @@ func drawBook(t *rapid.T, name string) *Book {
 			r.InstanceType = "p4d.24xlarge"
 			r.Shape = Shape{GPUs: rapid.IntRange(0, 8).Draw(t, "shape"), CPUMilli: 96_000}
 		case 2:
-			if r.Price.GPU != nil && r.Price.Node == nil {
+			if r.Price.GPU != nil && r.Price.Node == nil && r.Price.Host == nil {
 				r.Model = rapid.SampledFrom([]string{"A100*", "L4", "*"}).Draw(t, "model")
 			}
 		case 3:

@@ -124,6 +124,7 @@ type draft struct {
 	quote
 	slots    []*money.Nano // price of each slot, nil: none yet
 	unpriced int           // slots without a price
+	whole    bool          // one row prices the node as a whole
 	host     *Row          // the row that prices CPU and memory
 	conflict string
 }
@@ -134,21 +135,10 @@ func newDraft(b *Book, n *Node) *draft {
 
 // take lets a row price what it can, and says whether the node is priced now.
 func (d *draft) take(r *Row, ms int64) (done bool) {
-	hourly, whole, err := r.Price.node()
-	switch {
-	case err != nil:
-		d.conflict = fmt.Sprintf("row %s: %v", r.ID, err)
-		return false
-	case whole && d.touched():
-		return false // a stronger row prices some GPUs: a price of the node cannot be added to that
-	case whole:
-		d.use(r, ms)
-		d.complete(r)
-		d.hourly = hourly
-		d.stateGPUs(r)
-		return true
+	if _, whole, _ := r.Price.node(0); whole {
+		return d.takeWhole(r, ms)
 	}
-	if r.Model == "" && !d.touched() {
+	if r.Model == "" && !d.touched() && (r.Price.GPU != nil || len(d.node.Slots) == 0) {
 		d.complete(r)
 	}
 	used := d.takeGPUs(r)
@@ -156,7 +146,24 @@ func (d *draft) take(r *Row, ms int64) (done bool) {
 		d.use(r, ms)
 		d.takeHost(r)
 	}
-	return d.unpriced == 0 && len(d.rows) > 0 && d.conflict == ""
+	return d.unpriced == 0 && d.touched() && d.conflict == ""
+}
+
+// takeWhole lets a row price the node, unless a stronger row prices some of its
+// GPUs: a price of the node cannot be added to that.
+func (d *draft) takeWhole(r *Row, ms int64) (done bool) {
+	if d.touched() {
+		return false
+	}
+	d.complete(r)
+	hourly, _, err := r.Price.node(len(d.node.Slots))
+	if err != nil {
+		d.conflict = fmt.Sprintf("row %s: %v", r.ID, err)
+		return false
+	}
+	d.use(r, ms)
+	d.hourly, d.unpriced, d.whole = hourly, 0, true
+	return true
 }
 
 // complete fills in what the row states of the node's shape and nobody else
@@ -234,21 +241,9 @@ func (d *draft) takeHost(r *Row) {
 
 func equal(a, b *money.Nano) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// stateGPUs keeps the GPUs' part of a price of the whole node, where the row
-// states it. finish makes weights of it.
-func (d *draft) stateGPUs(r *Row) {
-	if r.Price.GPU == nil {
-		return
-	}
-	for i := range d.slots {
-		d.slots[i] = r.Price.GPU
-	}
-	d.unpriced = 0
-}
-
 // finish is the quote of a node that is priced.
 func (d *draft) finish() *quote {
-	if _, whole, _ := d.rows[0].Price.node(); whole {
+	if d.whole {
 		return d.finishWhole()
 	}
 	cpus, gib := quantities(d.node)
@@ -270,15 +265,15 @@ func (d *draft) finish() *quote {
 }
 
 // finishWhole is the quote of a node with one price, whose GPUs' part may be
-// stated. The host's part is left to the policy: -1 stands for it.
+// stated. How the host's part divides is left to the policy.
 func (d *draft) finishWhole() *quote {
 	r := d.rows[0]
-	if r.Price.GPU == nil || len(d.slots) == 0 {
+	if r.Price.GPU == nil || len(d.node.Slots) == 0 {
 		return &d.quote
 	}
-	gpus := new(big.Rat).Mul(nanos(*r.Price.GPU), big.NewRat(int64(len(d.slots)), 1))
+	gpus := new(big.Rat).Mul(nanos(*r.Price.GPU), big.NewRat(int64(len(d.node.Slots)), 1))
 	if gpus.Cmp(nanos(d.hourly)) > 0 {
-		d.notes = append(d.notes, fmt.Sprintf("the row states more for %d GPUs than for the node: the statement is left aside", len(d.slots)))
+		d.notes = append(d.notes, fmt.Sprintf("the row states more for %d GPUs than for the node: the statement is left aside", len(d.node.Slots)))
 		return &d.quote
 	}
 	d.stated = &weights{slots: equally(d.node, nanos(*r.Price.GPU))}

@@ -5,6 +5,7 @@ package pricing
 import (
 	"errors"
 	"fmt"
+	"math/big"
 
 	"github.com/gputally/gputally/internal/core/money"
 )
@@ -58,12 +59,14 @@ const (
 //
 //   - Node or OnPrem: the whole node per hour; a policy splits it.
 //   - Node or OnPrem, and GPU: the GPUs' part is stated, the rest is the host's.
+//   - Host and GPU: the node is the host and its GPUs.
 //   - GPU, perhaps with VCPU and GiB: each slot, each vCPU and each GiB per
 //     hour; the node's price is their sum.
 //   - Charge: what a bill says for the time of the row.
 type Price struct {
 	Node   *money.Nano
 	OnPrem *OnPrem
+	Host   *money.Nano
 	GPU    *money.Nano
 	VCPU   *money.Nano
 	GiB    *money.Nano
@@ -144,7 +147,7 @@ func (r *Row) checkForm() error {
 	switch {
 	case r.Model != "" && p.GPU == nil:
 		return errors.New("a model chooses devices, so its price is one per GPU: give gpu_hour, or choose nodes by label or instance type")
-	case r.Model != "" && (p.Node != nil || p.OnPrem != nil):
+	case r.Model != "" && (p.Node != nil || p.OnPrem != nil || p.Host != nil):
 		return errors.New("a model chooses devices: give either a price of the node or a model, not both")
 	case p.Charge != nil && r.Node == "" && r.ProviderID == "":
 		return errors.New("a charge is one node's: give its node or provider_id")
@@ -155,7 +158,7 @@ func (r *Row) checkForm() error {
 }
 
 func (p *Price) check() error {
-	for _, n := range []*money.Nano{p.Node, p.GPU, p.VCPU, p.GiB} {
+	for _, n := range []*money.Nano{p.Node, p.Host, p.GPU, p.VCPU, p.GiB} {
 		if n != nil && *n < 0 {
 			return fmt.Errorf("the price %s is negative", *n)
 		}
@@ -164,18 +167,22 @@ func (p *Price) check() error {
 	host := p.VCPU != nil || p.GiB != nil
 	switch {
 	case p.Charge != nil:
-		if whole || host || p.GPU != nil || p.OnPrem != nil {
+		if whole || host || p.GPU != nil || p.Host != nil {
 			return errors.New("a charge stands alone, without a price per hour")
 		}
 		return p.Charge.check()
 	case p.Node != nil && p.OnPrem != nil:
 		return errors.New("it has two prices of the node: keep node_hour or on_prem")
+	case p.Host != nil && (whole || host || p.GPU == nil || p.HostIncluded):
+		return errors.New("host_hour goes with gpu_hour alone: together they are the price of the node")
 	case whole && host:
 		return errors.New("the price of the node covers its CPU and memory: leave out vcpu_hour and gib_hour, or give gpu_hour in place of the node's price")
 	case host && p.HostIncluded:
 		return errors.New("the GPU price covers the host, and the host has a price: keep one of them")
 	case !whole && !host && p.GPU == nil:
 		return errors.New("it has no price: give node_hour, gpu_hour or on_prem")
+	case whole && p.HostIncluded:
+		return errors.New("host_included goes with gpu_hour alone: a price of the node covers the host anyway")
 	}
 	if p.OnPrem != nil {
 		_, err := p.OnPrem.Hourly()
@@ -196,9 +203,14 @@ func (c *Charge) check() error {
 	return nil
 }
 
-// node is the price of the whole node per hour, where the row has one.
-func (p *Price) node() (hourly money.Nano, ok bool, err error) {
+// node is the price of a whole node with so many GPUs per hour, where the row
+// has one.
+func (p *Price) node(gpus int) (hourly money.Nano, ok bool, err error) {
 	switch {
+	case p.Host != nil:
+		sum := new(big.Rat).Mul(nanos(*p.GPU), big.NewRat(int64(gpus), 1))
+		hourly, err = Rate(sum.Add(sum, nanos(*p.Host)))
+		return hourly, true, err
 	case p.Node != nil:
 		return *p.Node, true, nil
 	case p.OnPrem != nil:

@@ -96,8 +96,8 @@ func (d *doubter) check() {
 
 // perGPU is the price of a GPU-hour that a row comes to.
 func (r *Row) perGPU() (money.Nano, bool) {
-	switch node, whole, err := r.Price.node(); {
-	case r.Price.GPU != nil && !whole:
+	switch node, whole, err := r.Price.node(0); {
+	case r.Price.GPU != nil && (!whole || r.Price.Host != nil):
 		return *r.Price.GPU, true
 	case err != nil || !whole || r.Shape.GPUs == 0:
 		return 0, false
@@ -180,7 +180,7 @@ func (d *doubter) pair(rows []Row, first, second int) {
 
 // amount is the price that a row states first, per hour.
 func (r *Row) amount() money.Nano {
-	if node, whole, err := r.Price.node(); whole && err == nil {
+	if node, whole, err := r.Price.node(max(1, r.Shape.GPUs)); whole && err == nil {
 		return node
 	}
 	if r.Price.GPU != nil {
