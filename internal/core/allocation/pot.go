@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocation
+
+import (
+	"math/big"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/usage"
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+// part says what a weight stands for.
+type part uint8
+
+// The first three are what a holder is charged for and sum to its weight. The
+// others are what it asked for, to explain the charge.
+const (
+	held  part = iota // memory held
+	kept              // memory kept from others and not held
+	other             // neither: a grant while nobody measured, a platform account
+	charges
+	askedHeld
+	askedReserve
+	askedKept
+)
+
+// cellKey tells the lines of one pot apart.
+type cellKey struct {
+	kind    Kind
+	account string // of a platform account
+	note    string
+	pod     string
+	unit    string
+}
+
+// cell adds up what one holder or platform account has in a pot.
+type cell struct {
+	cellKey
+	book      *book
+	holder    workload.Holder
+	terms     []term
+	fractions []fraction
+	amounts   Quantities
+	worst     int // grade of what it claimed
+	// mark and here are the piece that was counted last, and how long the
+	// holder was present in it.
+	mark uint64
+	here int64
+}
+
+// term is a weight of n over the pot's denominator number den, in milliseconds
+// times the share of the slot.
+type term struct {
+	den   uint16
+	grade uint8
+	part  part
+	n     wide
+}
+
+// fraction is what a division in proportion left of a term: an exact rest,
+// over the pot's odd denominator number den.
+type fraction struct {
+	den int
+	n   *big.Int
+}
+
+// pot is what is divided in one go: one slot, or the CPU or the memory of the
+// node, in one piece. Nearly always all weights have a few denominators (the
+// capacities of the partitions), which are kept apart until the end.
+type pot struct {
+	dens  []wide
+	odds  []*big.Int
+	books []*book
+}
+
+// book is the lines of one partition.
+type book struct {
+	partition      gpu.PartitionID
+	model, profile string
+	cells          []*cell
+	pods           map[podKey]*cell
+}
+
+type podKey struct {
+	pod  string
+	leak bool
+}
+
+// of is the book of a partition.
+func (p *pot) of(id gpu.PartitionID) *book {
+	for _, b := range p.books {
+		if b.partition == id {
+			return b
+		}
+	}
+	b := &book{partition: id, pods: map[podKey]*cell{}}
+	p.books = append(p.books, b)
+	return b
+}
+
+// den is the number of a denominator.
+func (p *pot) den(d wide) uint16 {
+	for i, have := range p.dens {
+		if have == d {
+			return uint16(i)
+		}
+	}
+	p.dens = append(p.dens, d)
+	return uint16(len(p.dens) - 1)
+}
+
+func (p *pot) odd(d *big.Int) int {
+	for i, have := range p.odds {
+		if have.Cmp(d) == 0 {
+			return i
+		}
+	}
+	p.odds = append(p.odds, d)
+	return len(p.odds) - 1
+}
+
+func (b *book) describe(rec *usage.PartitionRecord) {
+	if rec.Model != "" {
+		b.model = rec.Model
+	}
+	if rec.Profile != "" {
+		b.profile = rec.Profile
+	}
+}
+
+// platform is the line of a platform account.
+func (b *book) platform(account, note string) *cell {
+	return b.line(cellKey{kind: Platform, account: account, note: note}, workload.Holder{})
+}
+
+// host is the line of a holder outside Kubernetes.
+func (b *book) host(h workload.Holder) *cell {
+	return b.line(cellKey{kind: Platform, account: Host, unit: h.Unit}, h)
+}
+
+func (b *book) line(k cellKey, h workload.Holder) *cell {
+	for _, c := range b.cells {
+		if c.cellKey == k {
+			return c
+		}
+	}
+	c := &cell{cellKey: k, book: b, holder: h}
+	b.cells = append(b.cells, c)
+	return c
+}
+
+// pod is the line of a pod, whatever its container.
+func (b *book) pod(h workload.Holder, leak bool) *cell {
+	k := podKey{h.PodKey(), leak}
+	c := b.pods[k]
+	if c == nil {
+		c = &cell{cellKey: cellKey{kind: Direct, pod: k.pod}, book: b}
+		if leak {
+			c.kind = Leak
+		}
+		b.pods[k] = c
+		b.cells = append(b.cells, c)
+	}
+	c.name(h)
+	return c
+}
+
+// name keeps the fullest form of the holder's name. Of two names for one UID,
+// which no cluster gives, the later by name stands, whatever came first.
+func (c *cell) name(h workload.Holder) {
+	h.Container = ""
+	if c.holder.Kind == "" || c.holder.Compare(h) < 0 {
+		c.holder = h
+	}
+}
+
+// add adds a weight.
+func (c *cell) add(den uint16, grade int, p part, n wide) {
+	if n.isZero() {
+		return
+	}
+	for i := range c.terms {
+		if t := &c.terms[i]; t.den == den && t.part == p && t.grade == uint8(grade) {
+			t.n = t.n.plus(n)
+			return
+		}
+	}
+	c.terms = append(c.terms, term{den, uint8(grade), p, n})
+}
+
+func (c *cell) addRest(odd int, n *big.Int) {
+	for i := range c.fractions {
+		if c.fractions[i].den == odd {
+			c.fractions[i].n.Add(c.fractions[i].n, n)
+			return
+		}
+	}
+	c.fractions = append(c.fractions, fraction{odd, n})
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/usage"
+)
+
+// piece is a partition record with the records that belong to it.
+type piece struct {
+	rec     *usage.PartitionRecord
+	holders []usage.Record
+	grants  []usage.GrantRecord
+}
+
+func (p *piece) end() int64 { return p.rec.StartMS + p.rec.DurationMS }
+
+// device is the pieces of one device in one batch.
+type device struct {
+	batch     *usage.Batch
+	whole     []piece // of the device itself, or of the parent of its instances
+	instances []piece
+}
+
+// place is where a record belongs.
+type place struct {
+	id    gpu.PartitionID
+	start int64
+}
+
+func (p place) compare(o place) int {
+	return cmp.Or(p.id.Compare(o.id), cmp.Compare(p.start, o.start))
+}
+
+func placeOfPartition(r usage.PartitionRecord) place { return place{r.Partition, r.StartMS} }
+func placeOfHolder(r usage.Record) place             { return place{r.Partition, r.StartMS} }
+func placeOfGrant(r usage.GrantRecord) place         { return place{r.Partition, r.StartMS} }
+
+// inPlace is the records in order of their places: those given, where they
+// already are, as an agent writes them.
+func inPlace[T any](list []T, of func(T) place) []T {
+	order := func(a, b T) int { return of(a).compare(of(b)) }
+	if slices.IsSortedFunc(list, order) {
+		return list
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, order)
+	return list
+}
+
+// devicesOf takes a batch apart by devices and pieces.
+func devicesOf(b *usage.Batch, to map[gpu.UUID][]device) error {
+	parts := inPlace(b.Partitions, placeOfPartition)
+	holders, grants := inPlace(b.Holders, placeOfHolder), inPlace(b.Grants, placeOfGrant)
+	for i := range parts {
+		rec := &parts[i]
+		if err := checkPiece(rec); err != nil {
+			return fmt.Errorf("batch %s/%s/%d: %s: %w", b.Agent, b.Boot, b.Seq, rec.Partition, err)
+		}
+		p := piece{rec: rec}
+		at := placeOfPartition(*rec)
+		p.holders, holders = cutAt(holders, at, placeOfHolder)
+		p.grants, grants = cutAt(grants, at, placeOfGrant)
+		list := to[rec.Partition.Device]
+		if n := len(list); n == 0 || list[n-1].batch != b {
+			list = append(list, device{batch: b})
+		}
+		d := &list[len(list)-1]
+		if rec.Partition.IsInstance() {
+			d.instances = append(d.instances, p)
+		} else {
+			d.whole = append(d.whole, p)
+		}
+		to[rec.Partition.Device] = list
+	}
+	return nil
+}
+
+// cutAt takes the records of one place off the front of a list, and drops those
+// of earlier places: they belong to no partition record.
+func cutAt[T any](list []T, at place, of func(T) place) (here, rest []T) {
+	from := 0
+	for from < len(list) && of(list[from]).compare(at) < 0 {
+		from++
+	}
+	to := from
+	for to < len(list) && of(list[to]) == at {
+		to++
+	}
+	return list[from:to], list[to:]
+}
+
+// hourMS is an hour in milliseconds.
+const hourMS = 3_600_000
+
+// maxSlices bounds the memory slices of a device; the largest part has 8.
+const maxSlices = 64
+
+// checkPiece refuses what no agent writes (usage.Batch.Check tells more): times
+// that do not add up, and sizes beyond what the sums here can hold.
+func checkPiece(r *usage.PartitionRecord) error {
+	switch {
+	case r.DurationMS <= 0 || r.DurationMS > hourMS:
+		return fmt.Errorf("duration %d ms is not within an hour", r.DurationMS)
+	case r.MeasuredMS < 0 || r.UnmeasuredMS < 0 || r.UnavailableMS < 0,
+		r.MeasuredMS+r.UnmeasuredMS+r.UnavailableMS != r.DurationMS:
+		return fmt.Errorf("measured %d + unmeasured %d + unavailable %d ms is not its duration %d ms",
+			r.MeasuredMS, r.UnmeasuredMS, r.UnavailableMS, r.DurationMS)
+	case r.Slices > maxSlices || r.DeviceSlices > maxSlices || r.StrandedSlices > maxSlices:
+		return fmt.Errorf("has %d of %d memory slices, %d stranded; a device has at most %d",
+			r.Slices, r.DeviceSlices, r.StrandedSlices, maxSlices)
+	}
+	return nil
+}
