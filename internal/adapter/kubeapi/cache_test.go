@@ -94,9 +94,65 @@ func TestObjects(t *testing.T) {
 	eventually(t, "both pods share the claim", func() bool { o := c.Objects(); return len(o.Claims) == 1 && len(o.Claims[0].Reserved) == 2 })
 	s.remove("/apis/resource.k8s.io/v1/resourceslices/node-a-gpu")
 	eventually(t, "the slice is gone", func() bool { return len(c.Objects().Slices) == 0 })
+	s.remove(claimPath)
 	s.remove("/api/v1/pods/a")
 	s.remove("/api/v1/pods/b")
 	eventually(t, "no pod names the claim", func() bool { return len(c.Objects().Claims) == 0 })
+}
+
+// A claim that no pod names any more is known for as long as it keeps its
+// device, and not when it got another one, for pods of some other node.
+func TestClaimsOfNobody(t *testing.T) {
+	const path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/"
+	claim := func(name, device string, reserved ...object) object {
+		return object{
+			"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": object{"name": name, "namespace": "default", "uid": "c-" + name},
+			"status": object{"reservedFor": reserved, "allocation": object{"devices": object{"results": []object{{"request": "g", "driver": "gpu.nvidia.com", "pool": "node-a", "device": device}}}}},
+		}
+	}
+	s := newAPIServer(t)
+	s.serveResource("v1")
+	s.put("/api/v1/nodes/node-a", object{"metadata": object{"name": "node-a"}})
+	for i, name := range []string{"kept", "moved", "freed"} {
+		s.put(path+name, claim(name, fmt.Sprintf("gpu-%d", i), object{"resource": "pods", "name": name, "uid": "u-" + name}))
+		s.pod(name, "u-"+name, nil, object{"resourceClaims": []object{{"name": "g", "resourceClaimName": name}}}, nil)
+	}
+	c := start(t, s, Options{ClaimsEvery: 20 * time.Millisecond})
+	eventually(t, "the claims are read", func() bool { return len(c.Objects().Claims) == 3 })
+
+	s.put(path+"kept", claim("kept", "gpu-0"))
+	s.put(path+"moved", claim("moved", "gpu-7", object{"resource": "pods", "name": "far", "uid": "u-far"}))
+	freed := claim("freed", "gpu-2")
+	delete(freed["status"].(object), "allocation")
+	s.put(path+"freed", freed)
+	for _, name := range []string{"kept", "moved", "freed"} {
+		s.remove("/api/v1/pods/" + name)
+	}
+	eventually(t, "the claim that keeps its device is left", func() bool {
+		o := c.Objects()
+		return len(o.Claims) == 1 && o.Claims[0].Name == "kept" && len(o.Claims[0].Reserved) == 0
+	})
+}
+
+// A claim that is not reserved for a pod which names it was read too early, or
+// is an older one of that name: it is read again soon, not in a minute.
+func TestClaimReadTooEarly(t *testing.T) {
+	claim := workload.Claim{Reserved: []workload.ClaimConsumer{{UID: "a"}, {UID: "b"}}}
+	if !reservedForAll(claim, []string{"b", "a"}) || !reservedForAll(claim, nil) {
+		t.Error("a claim that is reserved for all its pods would be read again soon")
+	}
+	if reservedForAll(claim, []string{"a", "c"}) || reservedForAll(workload.Claim{}, []string{"a"}) {
+		t.Error("a claim that is not reserved for a pod would be read again late")
+	}
+	over := podOfClaim("over", "Succeeded")
+	use := claimUsers([]podObject{podOfClaim("new", "Running"), over})[claimKey{"ns", "c"}]
+	if len(use.alive) != 1 || use.alive[0] != "new" || !strings.Contains(use.text, "over Succeeded") {
+		t.Errorf("users are %+v, want new alive and both in the text", use)
+	}
+}
+
+func podOfClaim(uid, phase string) podObject {
+	return podObject{Pod: workload.Pod{Namespace: "ns", Name: uid, UID: uid, Phase: phase, ClaimNames: []string{"c"}}}
 }
 
 // Pods, node and slices stay as they were through an outage; what happened

@@ -15,8 +15,9 @@ import (
 	"github.com/gputally/gputally/internal/core/workload"
 )
 
-// claims reads the ResourceClaims that the node's pods name. Only the
-// follow-up loop uses it.
+// claims reads the ResourceClaims that the node's pods name, and those that
+// they named for as long as these keep their devices. Only the follow-up loop
+// uses it.
 type claims struct {
 	cache  *Cache
 	source *source
@@ -31,7 +32,15 @@ type claimEntry struct {
 	due   time.Time
 }
 
-// retryClaim is the pause after a claim could not be read.
+// claimUse is who names a claim: a text that changes when other pods do, or
+// those pods go on, and the pods that have not ended, by UID.
+type claimUse struct {
+	text  string
+	alive []string
+}
+
+// retryClaim is the pause after a claim could not be read, or was read before
+// it was reserved for a pod that has it.
 const retryClaim = 5 * time.Second
 
 func newClaims(c *Cache) *claims {
@@ -41,16 +50,11 @@ func newClaims(c *Cache) *claims {
 }
 
 // update reads the claims that are new, whose pods changed (another pod may
-// have joined), or that are due, and forgets those that no pod names.
+// have joined), or that are due, and forgets those that no pod names and that
+// keep no device.
 func (c *claims) update(ctx context.Context, pods []podObject) {
 	users := claimUsers(pods)
-	changed := false
-	for key := range c.known {
-		if _, used := users[key]; !used {
-			delete(c.known, key)
-			changed = true
-		}
-	}
+	changed := c.forget(users)
 	version := c.cache.resource.get()
 	if version == "" {
 		return // not served, or not known yet
@@ -62,14 +66,14 @@ func (c *claims) update(ctx context.Context, pods []podObject) {
 			e = &claimEntry{}
 			c.known[key] = e
 		}
-		if now := time.Now(); e.users == by && now.Before(e.due) {
+		if now := time.Now(); e.users == by.text && now.Before(e.due) {
 			continue
 		}
-		if err := c.read(ctx, version, key, e); err != nil {
+		if err := c.read(ctx, version, key, e, by); err != nil {
 			failure = cmp.Or(failure, err)
 			continue
 		}
-		e.users, changed = by, true
+		e.users, changed = by.text, true
 	}
 	if failure == nil && changed || failure != nil {
 		c.source.heard(failure)
@@ -79,7 +83,24 @@ func (c *claims) update(ctx context.Context, pods []podObject) {
 	}
 }
 
-func (c *claims) read(ctx context.Context, version string, key claimKey, e *claimEntry) error {
+// forget drops the claims that no pod names and that keep no device, and adds
+// the others to those that are read: a claim may keep a device for nobody.
+func (c *claims) forget(users map[claimKey]claimUse) (changed bool) {
+	for key, e := range c.known {
+		if _, used := users[key]; used {
+			continue
+		}
+		if e.claim != nil && e.claim.Allocated {
+			users[key] = claimUse{}
+			continue
+		}
+		delete(c.known, key)
+		changed = true
+	}
+	return changed
+}
+
+func (c *claims) read(ctx context.Context, version string, key claimKey, e *claimEntry, by claimUse) error {
 	path := "/apis/" + resourceGroup + "/" + version + "/namespaces/" + key.namespace + "/resourceclaims/" + key.name
 	text, err := c.cache.get(ctx, path, jsonType)
 	if apierrors.IsNotFound(err) {
@@ -98,8 +119,32 @@ func (c *claims) read(ctx context.Context, version string, key claimKey, e *clai
 	if !ok {
 		return errors.New("not a ResourceClaim")
 	}
-	e.claim, e.due = &claim, time.Now().Add(c.cache.opts.ClaimsEvery)
+	if by.text == "" && !sameDevices(e.claim, &claim) {
+		e.claim = nil // given anew, to pods that are not this node's
+		return nil
+	}
+	if e.claim = &claim; reservedForAll(claim, by.alive) {
+		e.due = time.Now().Add(c.cache.opts.ClaimsEvery)
+	}
 	return nil
+}
+
+// sameDevices: the claim is the same one and has kept its devices.
+func sameDevices(before, now *workload.Claim) bool {
+	return before != nil && before.UID == now.UID && slices.EqualFunc(before.Results, now.Results, func(a, b workload.ClaimResult) bool {
+		return a.Driver == b.Driver && a.Pool == b.Pool && a.Device == b.Device && a.ShareID == b.ShareID
+	})
+}
+
+// reservedForAll: the claim was read after the scheduler had reserved it for
+// each of the pods. One that is not may be an older claim of the same name.
+func reservedForAll(claim workload.Claim, pods []string) bool {
+	for _, uid := range pods {
+		if !slices.ContainsFunc(claim.Reserved, func(c workload.ClaimConsumer) bool { return c.UID == uid }) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *claims) list() []workload.Claim {
@@ -115,18 +160,23 @@ func (c *claims) list() []workload.Claim {
 	return all
 }
 
-// claimUsers maps the claims named by pods to a text that changes when other
-// pods name them, or those pods go on.
-func claimUsers(pods []podObject) map[claimKey]string {
+// claimUsers are the claims that pods name, with those pods.
+func claimUsers(pods []podObject) map[claimKey]claimUse {
 	slices.SortFunc(pods, func(a, b podObject) int { return cmp.Compare(a.UID, b.UID) })
-	users := map[claimKey]string{}
+	users := map[claimKey]claimUse{}
 	for _, p := range pods {
 		names := p.ClaimNames
 		if p.ExtendedClaim != "" {
 			names = append(slices.Clip(names), p.ExtendedClaim)
 		}
 		for _, name := range names {
-			users[claimKey{p.Namespace, name}] += p.UID + " " + p.Phase + "\n"
+			key := claimKey{p.Namespace, name}
+			use := users[key]
+			use.text += p.UID + " " + p.Phase + "\n"
+			if !p.Ended() {
+				use.alive = append(use.alive, p.UID)
+			}
+			users[key] = use
 		}
 	}
 	return users

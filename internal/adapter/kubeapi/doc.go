@@ -12,9 +12,16 @@
 //
 // Pods, the node and slices are watched, each limited to this node by a field
 // selector. Claims are read one by one, when a pod names one and every minute
-// after: nothing but names limits a watch of claims, and a cluster has many
-// more of them than a node. Slices that name their nodes by a selector, as
-// drivers of network-attached devices publish them, are not read.
+// after, also when no pod names it any more and it keeps its device: nothing but
+// names limits a watch of claims, and a cluster has many more of them than a
+// node.
+//
+// Slices that name their nodes by a selector, or all nodes (nodeSelector,
+// allNodes, perDeviceNodeSelection), as drivers of network-attached devices
+// publish them, are not read: no field selector finds those of one node, and
+// every agent would watch the slices of the whole cluster. NVIDIA's driver
+// publishes by nodeName. What such a pool hands out is a finding, and no card
+// (attribution, inventory_conflict).
 //
 // # Permissions
 //
