@@ -37,7 +37,7 @@ func (s *Selector) class() class {
 // devices left aside.
 func (s *Selector) matches(n *Node) bool {
 	for key, want := range s.Labels {
-		if got, ok := n.Labels[key]; !ok || got != want {
+		if got, ok := n.Labels[key]; !ok || !strings.EqualFold(got, want) {
 			return false
 		}
 	}

@@ -29,7 +29,8 @@ type Row struct {
 }
 
 // Selector chooses nodes. What is empty matches anything; everything given
-// must match. Texts are compared without regard to case, labels exactly.
+// must match. Texts are compared without regard to case, names of labels and of
+// nodes exactly.
 type Selector struct {
 	Provider     string // "aws", "gcp", "azure", or any other name
 	Region       string

@@ -200,7 +200,7 @@ func until(to int64) int64 {
 func (s *Selector) nodes() string {
 	var labels []string
 	for k, v := range s.Labels {
-		labels = append(labels, k+"="+v)
+		labels = append(labels, k+"="+strings.ToLower(v))
 	}
 	slices.Sort(labels)
 	return strings.ToLower(fmt.Sprintf("%q %q %q %q %q %q %q", s.Provider, s.Region, s.Zone, s.Cluster, s.InstanceType, plainModel(s.Model), s.ProviderID)) +

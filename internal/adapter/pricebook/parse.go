@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pricebook
+
+import (
+	"errors"
+	"fmt"
+
+	yaml "github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// maxDepth is how deeply a book may be nested; it needs five levels.
+const maxDepth = 32
+
+// parse reads one YAML document as the library's tree.
+func parse(name string, text []byte) (body ast.Node, err error) {
+	defer func() {
+		// The YAML library is known to panic on some malformed texts.
+		if p := recover(); p != nil {
+			body, err = nil, &Error{File: name, Msg: fmt.Sprintf("this is not valid YAML (%v)", p)}
+		}
+	}()
+	tokens := lexer.Tokenize(string(text))
+	if line := tooDeep(tokens); line > 0 {
+		return nil, &Error{File: name, Line: line, Msg: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}
+	}
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, notYAML(name, err)
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		return nil, &Error{File: name, Msg: "holds no document, or several; a price book is one YAML document that begins with pricebook: 1"}
+	}
+	return file.Docs[0].Body, nil
+}
+
+// tooDeep reports the line on which brackets, or markers of one line, nest too
+// deeply, or 0. The parser recurses without a limit.
+func tooDeep(tokens token.Tokens) int {
+	flow, line, onLine := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, onLine = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType:
+			onLine++
+		}
+		if flow > maxDepth || onLine > maxDepth || t.Position.IndentNum > 8*maxDepth {
+			return line
+		}
+	}
+	return 0
+}
+
+func notYAML(name string, err error) error {
+	var y yaml.Error
+	if !errors.As(err, &y) {
+		return &Error{File: name, Msg: "this is not valid YAML: " + err.Error()}
+	}
+	line := 0
+	if t := y.GetToken(); t != nil && t.Position != nil {
+		line = t.Position.Line
+	}
+	return &Error{File: name, Line: line, Msg: "this is not valid YAML: " + y.GetMessage()}
+}
+
+func lineOf(n ast.Node) int {
+	if n == nil {
+		return 0
+	}
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return t.Position.Line
+	}
+	return 0
+}
