@@ -30,6 +30,7 @@ func (a *Attributor) Attribute(s sample.Sample) Result {
 	w := newWork(a, s)
 	w.identify()
 	w.collectGrants()
+	w.dropReused()
 	w.setModes()
 	w.findOverbooked()
 	for _, p := range w.inv.parts {

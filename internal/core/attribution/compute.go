@@ -59,9 +59,3 @@ func (c computeShares) whole() gpu.Ratio {
 	}
 	return gpu.Ratio{Num: c.slices, Den: c.slices}
 }
-
-// all reports whether a share is all that there is of compute instances, so
-// that no other grant can have one.
-func (c computeShares) all(share gpu.Ratio) bool {
-	return c.slices > 0 && share.Den == c.slices && share.Num >= c.made
-}

@@ -84,7 +84,7 @@ func (h *handout) take(p *part, g Grant) {
 	if ofMIG && p.compute.slices > 0 && g.Reserved.Den == p.compute.slices {
 		h.slices += g.Reserved.Num
 	}
-	if g.Reserved.Num >= g.Reserved.Den && !g.Reserved.IsZero() || ofMIG && p.compute.all(g.Reserved) {
+	if g.Reserved.Num >= g.Reserved.Den && !g.Reserved.IsZero() {
 		h.wholes++
 		if g.Mode != gpu.ModeFraction {
 			h.given++

@@ -18,6 +18,8 @@ type memory struct {
 	// firstSeen is when a pod UID that no object names was first seen on a
 	// process, in monotonic milliseconds.
 	firstSeen map[string]int64
+	// numbered is what ids that name a MIG instance by its number mean.
+	numbered map[numberedID]meaning
 	// cgroups are parsed cgroup texts: processes of a node repeat them.
 	cgroups map[string]workload.CgroupOwner
 }
@@ -54,6 +56,7 @@ func (m *memory) remember(w *work) {
 	m.owners, m.firstSeen, m.cgroups = owners, unnamed, cgroups
 	if w.s.Grants.Readable {
 		m.rememberGrants(w)
+		m.rememberNumbered(w)
 	}
 }
 

@@ -185,6 +185,53 @@ func TestSharesDoNotDependOnTheOrderOfIDs(t *testing.T) {
 	}
 }
 
+// An id that names an instance by its number means the one that had it when the
+// pod was first listed, unless the pod's container was made anew and runs on
+// the one that has it now.
+func TestReusedNumberIsAnotherInstance(t *testing.T) {
+	for _, id := range []string{"nvidia0/gi1", fmt.Sprintf("MIG-%s/1/0", deviceUUID(1))} {
+		a := New(Policy{})
+		at := func(since int64, readable bool, held ...sample.Held) Result {
+			s := divided(since, 1, 1)
+			i := &s.Devices[0].Instances[0]
+			i.SinceMS, i.Processes, i.Compute[0].UUID = since, held, migUUID(int(since))
+			for _, h := range held {
+				s.Processes[h.PID] = sample.Process{StartTicks: 7, Cgroup: cgroupOf(h.PID)}
+			}
+			s.Objects.Pods, s.Grants.Readable = []workload.Pod{running(1), running(2)}, readable
+			if readable {
+				s.Grants.Pods = []workload.PodResources{given(1, id)}
+			}
+			if since > 1 {
+				s.Grants.Pods = append(s.Grants.Pods, given(2, id))
+			}
+			return a.Attribute(s)
+		}
+		owners := func(r Result) (pods string) {
+			for _, g := range r.Partitions[1].Grants {
+				pods += g.Holder.Pod
+			}
+			return pods
+		}
+		if got := owners(at(1, true)); got != "p1" {
+			t.Errorf("%s: the first instance is given to %q, want p1", id, got)
+		}
+		at(1, false)
+		for range 2 {
+			r := at(2, true)
+			if got := owners(r); got != "p2" || kinds(r)[StaleDeviceID] != 1 || kinds(r)[DoubleOwner] != 0 {
+				t.Errorf("%s: the second instance is given to %q, findings %s; want p2, and p1's id stale", id, got, encoded(t, r.Findings))
+			}
+		}
+		if got := owners(at(2, true, holds(1, 0))); got != "p1p2" {
+			t.Errorf("%s: with a process of p1 on it, the second instance is given to %q, want both", id, got)
+		}
+		if got := owners(at(2, true)); got != "p1p2" {
+			t.Errorf("%s: after that process, the second instance is given to %q, want both", id, got)
+		}
+	}
+}
+
 // beside is a card in MIG mode on which NVML lists processes of the card.
 func beside(second int64, held ...sample.Held) sample.Sample {
 	s := divided(second, 1, 1)
