@@ -38,7 +38,7 @@ func newMemory() memory {
 
 // remember replaces what was kept by what this sample showed.
 func (m *memory) remember(w *work) {
-	owners := make(map[processKey]owner, len(w.owners))
+	owners := make(map[processKey]owner, 2*len(w.owners))
 	unnamed := map[string]int64{}
 	cgroups := make(map[string]workload.CgroupOwner, len(m.cgroups))
 	for pid, o := range w.owners {

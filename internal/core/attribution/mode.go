@@ -3,6 +3,8 @@
 package attribution
 
 import (
+	"slices"
+
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/sample"
 	"github.com/gputally/gputally/internal/core/workload"
@@ -21,6 +23,7 @@ func (w *work) setModes() {
 		p.Replicas = w.replicas(p)
 		sharing, evidence := w.sharing(p, drafts)
 		p.Mode, p.ModeEvidence = partitionMode(p, drafts, sharing, evidence)
+		p.Grants = slices.Grow(p.Grants, len(drafts))
 		for _, d := range drafts {
 			w.reserve(p, d, sharing)
 			p.Grants = append(p.Grants, d.Grant)

@@ -137,6 +137,7 @@ func (p *part) settle(b *balance, piles []*pile) {
 	if b.skewed {
 		p.Grade = gpu.Skewed
 	}
+	p.Holdings = slices.Grow(p.Holdings, len(piles))
 	for _, c := range piles {
 		if b.skewed {
 			c.grade = gpu.Skewed
