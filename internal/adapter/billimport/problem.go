@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package billimport
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is a cell that cannot be read.
+type Problem struct {
+	File   string
+	Row    int64
+	Column string
+	Value  string
+	// What is wrong and what to do.
+	What string
+}
+
+// Error names file, row, column and value.
+func (p *Problem) Error() string {
+	if p.Column == "" {
+		return fmt.Sprintf("read bill %s row %d: %s", p.File, p.Row, p.What)
+	}
+	return fmt.Sprintf("read bill %s row %d, column %s, value %s: %s", p.File, p.Row, p.Column, quote(p.Value), p.What)
+}
+
+// Problems are several.
+type Problems []*Problem
+
+// Error is one problem a line.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, one := range p {
+		lines[i] = one.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// quote shortens what would fill a screen.
+func quote(v string) string {
+	const limit = 120
+	if len(v) > limit {
+		return fmt.Sprintf("%.*q… (%d bytes)", limit, v, len(v))
+	}
+	return fmt.Sprintf("%q", v)
+}
