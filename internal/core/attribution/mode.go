@@ -91,7 +91,7 @@ func (w *work) sharing(p *part, drafts []*draft) (gpu.Mode, string) {
 		return "", ""
 	}
 	if w.hasMPSServer(p) {
-		return gpu.ModeMPS, "an MPS server is on the device"
+		return gpu.ModeMPS, "an MPS process is on the device"
 	}
 	if n := w.s.Objects.Node; n != nil {
 		switch n.SharingStrategy() {
