@@ -102,12 +102,16 @@ func ReferenceOf(name string, currency money.Currency, a, b CPUNode) (Reference,
 }
 
 // DefaultPolicy is residual against m5 and r5 of AWS, the pair whose rates give
-// the shares of docs/pricing.md: 0.033 USD per vCPU and 0.00375 USD per GiB in
-// us-east-1.
+// the shares of docs/pricing.md: m5.24xlarge (96 vCPU, 384 GiB) and r5.24xlarge
+// (96, 768) cost 4.608 and 6.048 USD in us-east-1 (2026-07-20), and 48.634 and
+// 58.492 CNY in cn-north-1 (2024-11-06).
 func DefaultPolicy() Policy {
 	return Policy{
-		Rule:       RuleResidual,
-		References: []Reference{{Name: "m5/r5", Currency: "USD", VCPU: 33_000_000, GiB: 3_750_000}},
+		Rule: RuleResidual,
+		References: []Reference{
+			{Name: "m5/r5", Currency: "USD", VCPU: 33_000_000, GiB: 3_750_000},
+			{Name: "m5/r5 cn-north-1", Currency: "CNY", VCPU: 403_916_667, GiB: 25_671_875},
+		},
 		Ratio:      Ratio{GPU: big.NewRat(70, 100), CPU: big.NewRat(195, 1000), Memory: big.NewRat(105, 1000)},
 	}
 }

@@ -126,7 +126,7 @@ func TestResidualFallsBackAndSaysSo(t *testing.T) {
 	for name, s := range map[string]split{
 		noteNotPositive:      p.splitBy(shape(8, "A100", 96, 1152), &hourly, "USD"),
 		noteNoOnDemand:       p.splitBy(shape(8, "A100", 96, 1152), nil, "USD"),
-		"no reference price": p.splitBy(shape(8, "A100", 96, 1152), &hourly, "CNY"),
+		"no reference price": p.splitBy(shape(8, "A100", 96, 1152), &hourly, "EUR"),
 	} {
 		if s.rule != RuleOpenCost || len(s.notes) != 1 || !strings.HasPrefix(s.notes[0], name) {
 			t.Errorf("split by %s with notes %q, want opencost and %q", s.rule, s.notes, name)
@@ -190,6 +190,10 @@ func TestNothingIsLostOnOddShapes(t *testing.T) {
 func TestReferenceOfAPair(t *testing.T) {
 	ref, err := ReferenceOf("m5/r5", "USD", CPUNode{96, 384, amount(t, "4.608")}, CPUNode{96, 768, amount(t, "6.048")})
 	if want := DefaultPolicy().References[0]; err != nil || ref != want {
+		t.Errorf("reference %+v, %v; want %+v", ref, err, want)
+	}
+	ref, err = ReferenceOf("m5/r5 cn-north-1", "CNY", CPUNode{96, 384, amount(t, "48.634")}, CPUNode{96, 768, amount(t, "58.492")})
+	if want := DefaultPolicy().References[1]; err != nil || ref != want {
 		t.Errorf("reference %+v, %v; want %+v", ref, err, want)
 	}
 	if _, err := ReferenceOf("m5/m5", "USD", CPUNode{4, 16, 1}, CPUNode{8, 32, 2}); err == nil {
