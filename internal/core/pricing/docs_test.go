@@ -19,7 +19,7 @@ func TestTheTableOfTheDocs(t *testing.T) {
 	}
 	shares := []Policy{ratio(700, 195, 105), ratio(950, 30, 20)}
 	hourly, node, seen := amount(t, "21.957642"), shape(8, "A100", 96, 1152), map[Rule]bool{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)`(?: \\(default\\))? \\| [^|]+ \\| ([0-9.]+|as given) \\| ([^|]*) \\| ([^|]*) \\| ([^|]*) \\| ([^|]*) \\|$").FindAllStringSubmatch(string(doc), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)`(?: \\(default\\))? \\| [^|]+ \\| ([0-9.]+|as given) \\|([^|]*)\\|([^|]*)\\|([^|]*)\\|([^|]*)\\|$").FindAllStringSubmatch(string(doc), -1) {
 		id := Rule(m[1])
 		seen[id] = true
 		if id == RuleGPURate {

@@ -112,7 +112,7 @@ func DefaultPolicy() Policy {
 			{Name: "m5/r5", Currency: "USD", VCPU: 33_000_000, GiB: 3_750_000},
 			{Name: "m5/r5 cn-north-1", Currency: "CNY", VCPU: 403_916_667, GiB: 25_671_875},
 		},
-		Ratio:      Ratio{GPU: big.NewRat(70, 100), CPU: big.NewRat(195, 1000), Memory: big.NewRat(105, 1000)},
+		Ratio: Ratio{GPU: big.NewRat(70, 100), CPU: big.NewRat(195, 1000), Memory: big.NewRat(105, 1000)},
 	}
 }
 
