@@ -241,4 +241,3 @@ func amount(t *testing.T, text string) money.Nano {
 	}
 	return n
 }
-

@@ -3,6 +3,8 @@
 package allocation
 
 import (
+	"math/bits"
+
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/usage"
@@ -12,8 +14,35 @@ import (
 // claims collects what the lines of one piece claim of it. It is made anew for
 // each piece, and keeps its memory.
 type claims struct {
+	// holders and tenants are the lines of the piece's holders and grants.
+	holders []seated
+	tenants []*cell
+	// list and grants are the claims of the portion at hand.
 	list   []claim
 	grants []granted
+}
+
+// seated is a holder's line, and the step in which it is served.
+type seated struct {
+	cell  *cell
+	class class
+}
+
+// begin finds the lines of a piece.
+func (c *claims) begin(b *book, p *piece) {
+	c.holders, c.tenants = c.holders[:0], c.tenants[:0]
+	for i := range p.holders {
+		c.holders = append(c.holders, lineOf(b, &p.holders[i]))
+	}
+	for i := range p.grants {
+		c.tenants = append(c.tenants, b.pod(p.grants[i].Grant.Holder, false))
+	}
+}
+
+// fresh forgets the claims of the portion before.
+func (c *claims) fresh() *claims {
+	c.list, c.grants = c.list[:0], c.grants[:0]
+	return c
 }
 
 // granted is the part of the partition that one grant keeps: its share of what
@@ -25,15 +54,15 @@ type granted struct {
 	size  uint64 // pods of the group
 }
 
-// of is the claim of a line; it is made where there is none.
-func (c *claims) of(to *cell, as class) *claim {
+// of is the place of a line's claim; it is made where there is none.
+func (c *claims) of(to *cell, as class) int {
 	for i := range c.list {
 		if c.list[i].cell == to {
-			return &c.list[i]
+			return i
 		}
 	}
 	c.list = append(c.list, claim{cell: to, class: as})
-	return &c.list[len(c.list)-1]
+	return len(c.list) - 1
 }
 
 // hold adds what the holders have, and the driver's reserve and what nobody can
@@ -41,8 +70,7 @@ func (c *claims) of(to *cell, as class) *claim {
 func (c *claims) hold(b *book, p *piece) {
 	for i := range p.holders {
 		r := &p.holders[i]
-		to, as := lineOf(b, r)
-		cl := c.of(to, as)
+		cl := &c.list[c.of(c.holders[i].cell, c.holders[i].class)]
 		cl.held = cl.held.plus(narrow(r.ByteMS))
 		cl.grades.add(r.Grade, r.GradeMS, r.KnownMS)
 	}
@@ -52,40 +80,34 @@ func (c *claims) hold(b *book, p *piece) {
 
 func (c *claims) platform(b *book, account string, byteMS uint64) {
 	if byteMS > 0 {
-		cl := c.of(b.platform(account, ""), infrastructure)
+		cl := &c.list[c.of(b.platform(account, ""), infrastructure)]
 		cl.held = cl.held.plus(narrow(byteMS))
 	}
 }
 
 // lineOf is on whose line a holder's record stands, and when that is served.
-func lineOf(b *book, r *usage.Record) (*cell, class) {
+func lineOf(b *book, r *usage.Record) seated {
 	switch r.Holder.Kind {
 	case workload.KindPod:
 		if r.Leak {
-			return b.pod(r.Holder, true), intruder
+			return seated{b.pod(r.Holder, true), intruder}
 		}
-		return b.pod(r.Holder, false), tenant
+		return seated{b.pod(r.Holder, false), tenant}
 	case workload.KindHost:
-		return b.host(r.Holder), intruder
+		return seated{b.host(r.Holder), intruder}
 	case workload.KindDaemon:
-		return b.platform(Overhead, ""), infrastructure
+		return seated{b.platform(Overhead, ""), infrastructure}
 	}
-	return b.platform(Unattributed, ""), infrastructure
+	return seated{b.platform(Unattributed, ""), infrastructure}
 }
 
 // grant notes what the grants keep. blind: the device tells neither its memory
 // nor sizes, so that replicas count as parts of it.
-func (c *claims) grant(b *book, p *piece, policy Policy, blind bool) {
+func (c *claims) grant(p *piece, policy Policy, blind bool) {
 	turns := blind || policy.TurnsReserve || policy.basis() == Reserved
 	for i := range p.grants {
 		g := &p.grants[i].Grant
-		cl := c.of(b.pod(g.Holder, false), tenant)
-		n := granted{share: shareOf(g, p.rec.Replicas, turns), size: 1}
-		for n.claim = range c.list {
-			if c.list[n.claim].cell == cl.cell {
-				break
-			}
-		}
+		n := granted{claim: c.of(c.tenants[i], tenant), share: shareOf(g, p.rec.Replicas, turns), size: 1}
 		if g.Mode == gpu.ModeSharedClaim {
 			n.group = g.Claim
 		}
@@ -97,11 +119,12 @@ func (c *claims) grant(b *book, p *piece, policy Policy, blind bool) {
 }
 
 // note keeps, of several grants of one pod, the one that keeps most: r counts
-// once per pod and partition.
+// once per pod and partition. Of equals that of the claim with the later name
+// stands, in whatever order they come.
 func (c *claims) note(n granted) {
 	for i := range c.grants {
 		if have := &c.grants[i]; have.claim == n.claim {
-			if lessRatio(have.share, n.share) {
+			if d := compareRatio(have.share, n.share); d < 0 || d == 0 && have.group < n.group {
 				*have = n
 			}
 			return
@@ -141,9 +164,16 @@ func shareOf(g *attribution.Grant, offered *int64, turns bool) gpu.Ratio {
 	return r
 }
 
-// lessRatio compares shares of at most 1 exactly.
-func lessRatio(a, b gpu.Ratio) bool {
-	return narrow(a.Num).times(b.Den).less(narrow(b.Num).times(a.Den))
+// compareRatio compares shares exactly.
+func compareRatio(a, b gpu.Ratio) int {
+	x, y := narrow(a.Num).times(b.Den), narrow(b.Num).times(a.Den)
+	switch {
+	case x.less(y):
+		return -1
+	case y.less(x):
+		return 1
+	}
+	return 0
 }
 
 // reserve turns the grants into what they keep of total, and of that what is
@@ -171,19 +201,26 @@ func (c *claims) heldBy(group string) (sum wide) {
 	return sum
 }
 
+// unitBits is how fine units may become: total in the finest has at most so
+// many bits, so that sums over an hour fit wide.
+const unitBits = 80
+
 // scale is the factor by which units must be finer for every reservation of
-// total to be a whole number of them: nearly always 1. Beyond limit it is
-// otherwise, and reservations are cut to whole units.
-func (c *claims) scale(total uint64, limit, otherwise uint64) uint64 {
+// total to be a whole number of them: nearly always 1. Where that is finer than
+// unitBits allow, units are as fine as they may be and reservations are cut to
+// whole units, each off by less than the 2^79th part of the total.
+func (c *claims) scale(total uint64) uint64 {
+	limit := uint64(1) << min(63, unitBits-bits.Len64(total))
 	l := uint64(1)
 	for _, g := range c.grants {
 		_, left := narrow(total).times(g.share.Num).over(g.share.Den)
-		finer, ok := multiple(1, g.share.Den/gcd(g.share.Den, left), limit)
-		if ok {
-			l, ok = multiple(l, finer*g.size, limit)
+		finer := g.share.Den / gcd(g.share.Den, left)
+		if finer > limit/g.size { // its pods divide it evenly
+			return limit
 		}
-		if !ok {
-			return otherwise
+		var ok bool
+		if l, ok = multiple(l, finer*g.size, limit); !ok {
+			return limit
 		}
 	}
 	return l

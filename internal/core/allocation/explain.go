@@ -46,17 +46,17 @@ func Explain(h Hour, p Policy) ([]Line, error) {
 }
 
 // explainLine explains one line of a pot.
-func (r *rater) explainLine(w *weighed, p *pot, scale *big.Int, cost *money.Nano, ms int64) Line {
-	of := func(n *big.Int) *big.Rat { return new(big.Rat).SetFrac(n, scale) }
+func explainLine(w *weighed, s scale, cost *money.Nano, ms int64) Line {
+	of := func(n *big.Int) *big.Rat { return new(big.Rat).SetFrac(n, s.all) }
 	var asked [askedKept + 1]big.Int
 	for _, t := range w.terms {
 		n := t.n.big()
-		asked[t.part].Add(&asked[t.part], n.Mul(n, new(big.Int).Quo(scale, p.dens[t.den].big())))
+		asked[t.part].Add(&asked[t.part], n.Mul(n, s.dens[t.den]))
 	}
 	l := Line{
 		Entry: w.entry, Held: of(&asked[askedHeld]), Reserved: of(&asked[askedReserve]), Unused: of(&asked[askedKept]),
 		ForHeld: of(&w.parts[held]), ForUnused: of(&w.parts[kept]), ForOther: of(&w.parts[other]),
-		Weight: of(w.weight), Of: ms, Cost: cost,
+		Weight: of(&w.weight), Of: ms, Cost: cost,
 	}
 	// The exact rests of divisions in proportion are of the part that divided.
 	rest := new(big.Rat).Sub(l.Weight, new(big.Rat).Add(l.ForHeld, new(big.Rat).Add(l.ForUnused, l.ForOther)))

@@ -88,6 +88,9 @@ func rate(h Hour, p Policy, explain bool) (*rater, error) {
 
 // inOrder checks the hour and puts its parts in order, each batch once.
 func (h Hour) inOrder(r *rater) (Hour, error) {
+	if len(h.Costs) == 0 && len(h.Batches) == 0 {
+		return h, nil // the node did not exist
+	}
 	if len(h.Costs) == 0 {
 		return h, errors.New("allocate: the hour has no cost; a node without a price has one that is not priced")
 	}

@@ -46,7 +46,7 @@ func (r *rater) host(of Resource, cost money.Nano, perMS uint64, what ask) error
 	case !r.cost.Priced:
 		paid = nil
 	}
-	to, from := &pot{}, r.cost.StartMS
+	to, from := &pot{explain: r.explain}, r.cost.StartMS
 	b := to.of(gpu.PartitionID{})
 	segments, _ := timeline(r.nodes, from, from+r.cost.DurationMS, r.cuts)
 	for _, seg := range segments {
@@ -87,21 +87,28 @@ func (w *window) divide(b *usage.Batch) {
 		cutDown(wants, w.left, sum)
 	}
 	for i := range wants {
-		c, g := w.book.pod(wants[i].pod.Holder, false), gradeOfPod(wants[i].pod)
-		inUse := lesser(wants[i].much, wants[i].used)
-		w.give(c, g, held, inUse)
-		w.give(c, g, kept, wants[i].much.minus(inUse))
-		den := w.pot.den(narrow(w.perMS))
-		c.add(den, 0, askedHeld, wants[i].used)
-		c.add(den, 0, askedReserve, wants[i].request)
-		c.add(den, 0, askedKept, above(wants[i].request, wants[i].used))
+		w.serve(&wants[i])
 	}
 	w.rest(min(blind, ms), ms)
+}
+
+// serve gives a pod what it is to have.
+func (w *window) serve(n *want) {
+	g, inUse := gradeOfPod(n.pod), lesser(n.much, n.used)
+	w.give(n.cell, &g, held, inUse)
+	w.give(n.cell, &g, kept, n.much.minus(inUse))
+	if w.rater.explain {
+		den := w.pot.den(narrow(w.perMS))
+		n.cell.add(den, 0, askedHeld, n.used)
+		n.cell.add(den, 0, askedReserve, n.request)
+		n.cell.add(den, 0, askedKept, above(n.request, n.used))
+	}
 }
 
 // want is what a pod is to have of a window.
 type want struct {
 	pod                 *usage.PodRecord
+	cell                *cell
 	much, request, used wide
 }
 
@@ -112,9 +119,10 @@ func (w *window) ask(pods []usage.PodRecord) (wants []want, blind int64) {
 		p, at := &pods[i], podCut(&pods[i], w.seg)
 		request, used := w.what(p)
 		request, used = at.of64(request), at.of64(used)
-		wants = append(wants, want{p, narrow(max(request, used)), narrow(request), narrow(used)})
+		c := w.book.pod(p.Holder, false)
+		wants = append(wants, want{p, c, narrow(max(request, used)), narrow(request), narrow(used)})
 		blind = max(blind, at.ms(p.UnmeasuredMS))
-		w.count(p, at)
+		w.count(&c.amounts, p, at)
 	}
 	w.rater.wants = wants
 	return wants, blind
@@ -142,23 +150,23 @@ func scaled(all, part, sum wide) wide {
 func (w *window) rest(blind, ms int64) {
 	left := w.left
 	lost := left.part(uint64(blind), uint64(ms))
-	w.give(w.book.platform(Unmeasured, ""), only(unmeasured), other, lost)
+	nobodyLooked, looked := only(unmeasured), only(measured)
+	w.give(w.book.platform(Unmeasured, ""), &nobodyLooked, other, lost)
 	note := ""
 	if w.rater.closed(w.seg.from) {
 		note = Unschedulable
 	}
-	w.give(w.book.platform(Idle, note), only(measured), other, left.minus(lost))
+	w.give(w.book.platform(Idle, note), &looked, other, left.minus(lost))
 }
 
-func (w *window) give(c *cell, g gradeTime, as part, n wide) {
+func (w *window) give(c *cell, g *gradeTime, as part, n wide) {
 	den := w.pot.den(narrow(w.perMS))
 	c.worst = max(c.worst, g.worst())
 	g.each(n, func(grade int, n wide) { c.add(den, grade, as, n) })
 	w.left = w.left.minus(n)
 }
 
-func (w *window) count(p *usage.PodRecord, at cut) {
-	q := &w.book.pod(p.Holder, false).amounts
+func (w *window) count(q *Quantities, p *usage.PodRecord, at cut) {
 	q.PresentMS += at.ms(p.PresentMS)
 	if w.of == ResourceCPU {
 		q.CPUNanos += at.of64(p.CPUNanos)

@@ -144,8 +144,10 @@ func (p *portion) askAll() {
 	for i := range p.claims {
 		c := &p.claims[i]
 		c.cell.worst = max(c.cell.worst, c.grades.worst())
-		c.cell.add(den, 0, askedHeld, c.held.times(p.times))
-		c.cell.add(den, 0, askedReserve, c.reserve.times(p.times))
-		c.cell.add(den, 0, askedKept, c.kept.times(p.times))
+		if p.pot.explain {
+			c.cell.add(den, 0, askedHeld, c.held.times(p.times))
+			c.cell.add(den, 0, askedReserve, c.reserve.times(p.times))
+			c.cell.add(den, 0, askedKept, c.kept.times(p.times))
+		}
 	}
 }

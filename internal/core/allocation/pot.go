@@ -38,6 +38,7 @@ type cellKey struct {
 type cell struct {
 	cellKey
 	book      *book
+	at        int // place in the book
 	holder    workload.Holder
 	terms     []term
 	fractions []fraction
@@ -72,6 +73,8 @@ type pot struct {
 	dens  []wide
 	odds  []*big.Int
 	books []*book
+	// explain: what was asked for is kept beside what was given.
+	explain bool
 }
 
 // book is the lines of one partition.
@@ -80,6 +83,7 @@ type book struct {
 	model, profile string
 	cells          []*cell
 	pods           map[podKey]*cell
+	next           int // the line to try first
 }
 
 type podKey struct {
@@ -150,29 +154,41 @@ func (b *book) line(k cellKey, h workload.Holder) *cell {
 	return c
 }
 
-// pod is the line of a pod, whatever its container.
+// pod is the line of a pod, whatever its container. Records name the same pods
+// in the same order, window after window: the line after the last is tried
+// first.
 func (b *book) pod(h workload.Holder, leak bool) *cell {
 	k := podKey{h.PodKey(), leak}
+	h.Container = ""
+	if b.next >= len(b.cells) {
+		b.next = 0
+	}
+	if b.next < len(b.cells) && b.cells[b.next].podKey() == k {
+		b.next++
+		return b.cells[b.next-1].named(h)
+	}
 	c := b.pods[k]
 	if c == nil {
-		c = &cell{cellKey: cellKey{kind: Direct, pod: k.pod}, book: b}
+		c = &cell{cellKey: cellKey{kind: Direct, pod: k.pod}, book: b, at: len(b.cells)}
 		if leak {
 			c.kind = Leak
 		}
 		b.pods[k] = c
 		b.cells = append(b.cells, c)
 	}
-	c.name(h)
-	return c
+	b.next = c.at + 1
+	return c.named(h)
 }
 
-// name keeps the fullest form of the holder's name. Of two names for one UID,
+func (c *cell) podKey() podKey { return podKey{c.pod, c.kind == Leak} }
+
+// named keeps the fullest form of the holder's name. Of two names for one UID,
 // which no cluster gives, the later by name stands, whatever came first.
-func (c *cell) name(h workload.Holder) {
-	h.Container = ""
-	if c.holder.Kind == "" || c.holder.Compare(h) < 0 {
+func (c *cell) named(h workload.Holder) *cell {
+	if c.holder != h && (c.holder.Kind == "" || c.holder.Compare(h) < 0) {
 		c.holder = h
 	}
+	return c
 }
 
 // add adds a weight.

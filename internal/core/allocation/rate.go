@@ -25,11 +25,6 @@ type rater struct {
 	cost    *pricing.NodeCost // the piece at hand
 }
 
-func (r *rater) fresh() *claims {
-	r.claims.list, r.claims.grants = r.claims.list[:0], r.claims.grants[:0]
-	return &r.claims
-}
-
 func (r *rater) divide(p portion) { r.divideBy(r.policy.basis(), p) }
 
 func (r *rater) divideBy(b Basis, p portion) {
@@ -53,7 +48,7 @@ func (r *rater) seat(s seat) error {
 	from, until := r.cost.StartMS, r.cost.StartMS+r.cost.DurationMS
 	list, pieces := stretchesOf(s.cards)
 	segments, doubled := timeline(list, from, until, r.cuts)
-	to, total := &pot{}, r.cost.DurationMS
+	to, total := &pot{explain: r.explain}, r.cost.DurationMS
 	last := s.known
 	for _, seg := range segments {
 		if seg.ref >= 0 {
@@ -142,13 +137,13 @@ func (r *rater) closed(at int64) bool {
 	return false
 }
 
-// count adds the quantities that stand beside the money. A pod's containers
-// are present together: the longest counts.
-func (r *rater) count(b *book, p *piece, at cut) {
+// count adds the quantities that stand beside the money, to the lines that
+// claims.begin found. A pod's containers are present together: the longest
+// counts.
+func (r *rater) count(p *piece, at cut) {
 	r.mark++
 	for i := range p.holders {
-		h := &p.holders[i]
-		to, _ := lineOf(b, h)
+		h, to := &p.holders[i], r.claims.holders[i].cell
 		if to.mark != r.mark {
 			to.mark, to.here = r.mark, 0
 		}
@@ -158,10 +153,9 @@ func (r *rater) count(b *book, p *piece, at cut) {
 	}
 	r.mark++
 	for i := range p.grants {
-		g := &p.grants[i]
-		if to := b.pod(g.Grant.Holder, false); to.mark != r.mark {
+		if to := r.claims.tenants[i]; to.mark != r.mark {
 			to.mark = r.mark
-			to.amounts.GrantedMS += at.ms(g.GrantedMS)
+			to.amounts.GrantedMS += at.ms(p.grants[i].GrantedMS)
 		}
 	}
 }

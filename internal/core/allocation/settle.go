@@ -17,7 +17,7 @@ import (
 type weighed struct {
 	*cell
 	entry  Entry
-	weight *big.Int
+	weight big.Int
 	// parts are the weights of what was held and what was kept, byGrade those
 	// of the grades; both without the exact rests of divisions.
 	parts   [charges]big.Int
@@ -27,58 +27,64 @@ type weighed struct {
 // settle divides a pot's cost among its lines, once, and makes the entries.
 // ms is the pot's time, which all weights sum to.
 func (r *rater) settle(p *pot, of Resource, slot string, cost *money.Nano, ms int64) error {
-	lines := r.weigh(p, of, slot)
+	scale := p.common()
+	lines := r.weigh(p, scale, of, slot)
 	if len(lines) == 0 {
 		return nil
 	}
-	scale := p.scale()
-	if err := p.check(lines, scale, ms); err != nil {
+	weights := make([]*big.Rat, len(lines))
+	sum := new(big.Int)
+	for i, l := range lines {
+		weights[i] = new(big.Rat).SetInt(&l.weight)
+		sum.Add(sum, &l.weight)
+	}
+	times, amounts, err := divide(weights, sum, scale.all, cost, ms)
+	if err != nil {
 		return fmt.Errorf("divide %s of node %s, slot %q: %w", of, r.cost.Node, slot, err)
 	}
-	weights := make([]*big.Rat, len(lines))
-	for i := range lines {
-		weights[i] = new(big.Rat).SetInt(lines[i].weight)
-	}
-	times, err := money.Apportion(money.Nano(ms), weights)
-	if err != nil {
-		return fmt.Errorf("divide the time of node %s, slot %q: %w", r.cost.Node, slot, err)
-	}
-	var amounts []money.Nano
-	if cost != nil {
-		if amounts, err = money.Apportion(*cost, weights); err != nil {
-			return fmt.Errorf("divide %s of node %s, slot %q: %w", of, r.cost.Node, slot, err)
-		}
-	}
-	for i := range lines {
-		e := &lines[i].entry
+	for i, l := range lines {
 		if cost != nil {
-			e.Amount, e.Currency = &amounts[i], r.cost.Currency
+			l.entry.Amount, l.entry.Currency = &amounts[i], r.cost.Currency
 		}
-		e.ShareMS = int64(times[i])
-		lines[i].spread()
-		r.entries = append(r.entries, *e)
+		l.entry.ShareMS = int64(times[i])
+		l.spread()
+		r.entries = append(r.entries, l.entry)
 		if r.explain {
-			r.lines = append(r.lines, r.explainLine(&lines[i], p, scale, cost, ms))
+			r.lines = append(r.lines, explainLine(l, scale, cost, ms))
 		}
 	}
 	return nil
 }
 
+// divide apportions time and cost by the weights. It verifies invariant D
+// first: the shares are the whole, no more and no less.
+func divide(weights []*big.Rat, sum, scale *big.Int, cost *money.Nano, ms int64) (times, amounts []money.Nano, err error) {
+	want := new(big.Int).Mul(scale, big.NewInt(ms))
+	if sum.Cmp(want) != 0 {
+		return nil, nil, fmt.Errorf("shares sum to %s of the whole: a mistake of this program", new(big.Rat).SetFrac(sum, want).FloatString(12))
+	}
+	if times, err = money.Apportion(money.Nano(ms), weights); err != nil || cost == nil {
+		return times, nil, err
+	}
+	amounts, err = money.Apportion(*cost, weights)
+	return times, amounts, err
+}
+
 // weigh lists the lines of a pot that have a weight, or a holder with a grant
-// or a presence, in order of their keys.
-func (r *rater) weigh(p *pot, of Resource, slot string) []weighed {
-	scale := p.scale()
-	var lines []weighed
+// or a presence, in order of their keys. To explain, those that asked and got
+// nothing are listed too.
+func (r *rater) weigh(p *pot, s scale, of Resource, slot string) (lines []*weighed) {
 	for _, b := range p.books {
 		for _, c := range b.cells {
-			w := weighed{cell: c, entry: r.entry(c, of, slot)}
-			w.sum(p, scale)
-			if w.weight.Sign() > 0 || c.kind != Platform && !c.amounts.none() {
+			w := &weighed{cell: c}
+			w.sum(s)
+			if w.weight.Sign() > 0 || c.kind != Platform && !c.amounts.none() || r.explain && len(c.terms) > 0 {
+				w.entry = r.entry(c, of, slot)
 				lines = append(lines, w)
 			}
 		}
 	}
-	slices.SortFunc(lines, func(a, b weighed) int { return a.entry.compare(&b.entry) })
+	slices.SortFunc(lines, func(a, b *weighed) int { return a.entry.compare(&b.entry) })
 	return lines
 }
 
@@ -104,53 +110,49 @@ func (r *rater) entry(c *cell, of Resource, slot string) Entry {
 
 func mod(a, b int64) int64 { return (a%b + b) % b }
 
-// scale is the common multiple of all denominators.
-func (p *pot) scale() *big.Int {
-	s := big.NewInt(1)
+// scale is the common multiple of a pot's denominators, and by how much it is
+// more than each.
+type scale struct {
+	all        *big.Int
+	dens, odds []*big.Int
+}
+
+func (p *pot) common() scale {
+	s := scale{all: big.NewInt(1)}
 	for _, d := range p.dens {
-		lcm(s, d.big())
+		s.dens = append(s.dens, d.big())
 	}
-	for _, d := range p.odds {
-		lcm(s, d)
+	s.odds = slices.Clone(p.odds)
+	for _, list := range [][]*big.Int{s.dens, s.odds} {
+		for _, d := range list {
+			if g := new(big.Int).GCD(nil, nil, s.all, d); g.Cmp(d) != 0 {
+				s.all.Mul(s.all, g.Quo(d, g))
+			}
+		}
+	}
+	for _, list := range [][]*big.Int{s.dens, s.odds} {
+		for i, d := range list {
+			list[i] = new(big.Int).Quo(s.all, d)
+		}
 	}
 	return s
 }
 
-func lcm(s, d *big.Int) {
-	if g := new(big.Int).GCD(nil, nil, s, d); g.Cmp(d) != 0 {
-		s.Mul(s, d.Quo(d, g))
-	}
-}
-
 // sum adds a line's terms up over the scale.
-func (w *weighed) sum(p *pot, scale *big.Int) {
-	w.weight = new(big.Int)
+func (w *weighed) sum(s scale) {
 	n := new(big.Int)
 	for _, t := range w.terms {
 		if t.part >= charges {
 			continue
 		}
-		n.Mul(t.n.big(), new(big.Int).Quo(scale, p.dens[t.den].big()))
-		w.weight.Add(w.weight, n)
+		n.Mul(t.n.big(), s.dens[t.den])
+		w.weight.Add(&w.weight, n)
 		w.parts[t.part].Add(&w.parts[t.part], n)
 		w.byGrade[t.grade].Add(&w.byGrade[t.grade], n)
 	}
 	for _, f := range w.fractions {
-		n.Mul(f.n, new(big.Int).Quo(scale, p.odds[f.den]))
-		w.weight.Add(w.weight, n)
+		w.weight.Add(&w.weight, n.Mul(f.n, s.odds[f.den]))
 	}
-}
-
-// check verifies invariant D: the shares are the whole, no more and no less.
-func (p *pot) check(lines []weighed, scale *big.Int, ms int64) error {
-	sum, want := new(big.Int), new(big.Int).Mul(scale, big.NewInt(ms))
-	for i := range lines {
-		sum.Add(sum, lines[i].weight)
-	}
-	if sum.Cmp(want) != 0 {
-		return fmt.Errorf("shares sum to %s of the whole: a mistake of this program", new(big.Rat).SetFrac(sum, want).FloatString(12))
-	}
-	return nil
 }
 
 // spread tells how much of the line's share was held, kept, and of which grade.
@@ -176,21 +178,21 @@ func (w *weighed) spread() {
 // split divides ms by weights, in whole milliseconds that sum to it.
 func split(ms int64, weights []big.Int) []int64 {
 	out := make([]int64, len(weights))
-	rats, at := make([]*big.Rat, 0, len(weights)), make([]int, 0, len(weights))
+	sum, last := new(big.Int), 0
 	for i := range weights {
 		if weights[i].Sign() > 0 {
-			rats, at = append(rats, new(big.Rat).SetInt(&weights[i])), append(at, i)
+			sum.Add(sum, &weights[i])
+			last = i
 		}
 	}
-	if len(at) == 1 {
-		out[at[0]] = ms
-		return out
-	}
-	parts, err := money.Apportion(money.Nano(ms), rats)
-	for i := range at {
-		if err == nil { // it cannot be: the weights are above 0
-			out[at[i]] = int64(parts[i])
+	left := ms
+	for i := range last {
+		if weights[i].Sign() > 0 {
+			n := big.NewInt(ms)
+			out[i] = n.Quo(n.Mul(n, &weights[i]), sum).Int64()
+			left -= out[i]
 		}
 	}
+	out[last] = left
 	return out
 }

@@ -28,13 +28,6 @@ func lowest(f factor) factor {
 	return factor{f.num / g, f.den / g}
 }
 
-// Limits of how much finer units are made for reservations: byte-milliseconds
-// are fine enough by themselves, milliseconds are not.
-const (
-	finestBytes = 1 << 16
-	finestTime  = 1 << 40
-)
-
 // cut is the part of a record in [from, to): its place in the record's time.
 type cut struct {
 	from, to, of int64
@@ -65,7 +58,8 @@ func (r *rater) slice(to *pot, p *piece, from, until int64, f factor, note strin
 	b.describe(p.rec)
 	at := cutOf(p.rec, from, until)
 	f = f.by(until-from, p.rec.DurationMS)
-	r.count(b, p, at)
+	r.claims.begin(b, p)
+	r.count(p, at)
 	if ms := p.rec.UnavailableMS; ms > 0 {
 		r.plain(to, b.platform(Unavailable, ""), measured, uint64(ms), f)
 	}
@@ -102,13 +96,13 @@ func capacityOf(rec *usage.PartitionRecord) (bytes uint64, ok bool) {
 
 // measured divides time in which the memory was read.
 func (r *rater) measured(to *pot, b *book, p *piece, capacity uint64, f factor, note string) {
-	c := r.fresh()
+	c := r.claims.fresh()
 	c.hold(b, p)
 	if r.policy.basis() != Memory {
-		c.grant(b, p, r.policy, false)
+		c.grant(p, r.policy, false)
 	}
 	total := capacity * uint64(p.rec.MeasuredMS)
-	l := c.scale(total, finestBytes, 1)
+	l := c.scale(total)
 	c.refine(l)
 	c.reserve(narrow(total).times(l))
 	g := partitionGrades(p.rec)
@@ -177,9 +171,9 @@ func (r *rater) blind(to *pot, b *book, p *piece, ms int64, f factor, note strin
 
 // byGrants divides time by what the grants keep alone.
 func (r *rater) byGrants(to *pot, b *book, p *piece, ms int64, f factor, rest *cell, blind bool) {
-	c := r.fresh()
-	c.grant(b, p, r.policy, blind)
-	l := c.scale(uint64(ms), finestTime, finestTime)
+	c := r.claims.fresh()
+	c.grant(p, r.policy, blind)
+	l := c.scale(uint64(ms))
 	total := narrow(uint64(ms)).times(l)
 	c.reserve(total)
 	for i := range c.list {

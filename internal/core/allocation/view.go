@@ -37,59 +37,73 @@ func (p place) compare(o place) int {
 	return cmp.Or(p.id.Compare(o.id), cmp.Compare(p.start, o.start))
 }
 
-func placeOfPartition(r usage.PartitionRecord) place { return place{r.Partition, r.StartMS} }
-func placeOfHolder(r usage.Record) place             { return place{r.Partition, r.StartMS} }
-func placeOfGrant(r usage.GrantRecord) place         { return place{r.Partition, r.StartMS} }
+func placeOfPartition(r *usage.PartitionRecord) place { return place{r.Partition, r.StartMS} }
+func placeOfHolder(r *usage.Record) place             { return place{r.Partition, r.StartMS} }
+func placeOfGrant(r *usage.GrantRecord) place         { return place{r.Partition, r.StartMS} }
 
 // inPlace is the records in order of their places: those given, where they
 // already are, as an agent writes them.
-func inPlace[T any](list []T, of func(T) place) []T {
-	order := func(a, b T) int { return of(a).compare(of(b)) }
-	if slices.IsSortedFunc(list, order) {
-		return list
+func inPlace[T any](list []T, of func(*T) place) []T {
+	for i := 1; i < len(list); i++ {
+		if of(&list[i-1]).compare(of(&list[i])) > 0 {
+			list = slices.Clone(list)
+			slices.SortStableFunc(list, func(a, b T) int { return of(&a).compare(of(&b)) })
+			break
+		}
 	}
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, order)
 	return list
 }
 
 // devicesOf takes a batch apart by devices and pieces.
 func devicesOf(b *usage.Batch, to map[gpu.UUID][]device) error {
 	parts := inPlace(b.Partitions, placeOfPartition)
-	holders, grants := inPlace(b.Holders, placeOfHolder), inPlace(b.Grants, placeOfGrant)
-	for i := range parts {
-		rec := &parts[i]
-		if err := checkPiece(rec); err != nil {
-			return fmt.Errorf("batch %s/%s/%d: %s: %w", b.Agent, b.Boot, b.Seq, rec.Partition, err)
+	pieces, ok := piecesOf(parts, b.Holders, b.Grants)
+	if !ok {
+		pieces, _ = piecesOf(parts, inPlace(b.Holders, placeOfHolder), inPlace(b.Grants, placeOfGrant))
+	}
+	for i := range pieces {
+		if err := checkPiece(pieces[i].rec); err != nil {
+			return fmt.Errorf("batch %s/%s/%d: %s: %w", b.Agent, b.Boot, b.Seq, pieces[i].rec.Partition, err)
 		}
-		p := piece{rec: rec}
-		at := placeOfPartition(*rec)
-		p.holders, holders = cutAt(holders, at, placeOfHolder)
-		p.grants, grants = cutAt(grants, at, placeOfGrant)
-		list := to[rec.Partition.Device]
-		if n := len(list); n == 0 || list[n-1].batch != b {
-			list = append(list, device{batch: b})
+	}
+	for len(pieces) > 0 {
+		id := pieces[0].rec.Partition.Device
+		n, whole := 0, 0
+		for ; n < len(pieces) && pieces[n].rec.Partition.Device == id; n++ {
+			if !pieces[n].rec.Partition.IsInstance() {
+				whole++ // the device itself comes first
+			}
 		}
-		d := &list[len(list)-1]
-		if rec.Partition.IsInstance() {
-			d.instances = append(d.instances, p)
-		} else {
-			d.whole = append(d.whole, p)
-		}
-		to[rec.Partition.Device] = list
+		to[id] = append(to[id], device{batch: b, whole: pieces[:whole], instances: pieces[whole:n]})
+		pieces = pieces[n:]
 	}
 	return nil
 }
 
+// piecesOf puts the records of each piece together; false where some were left
+// over: the lists are not in order, or name pieces that are not there.
+func piecesOf(parts []usage.PartitionRecord, holders []usage.Record, grants []usage.GrantRecord) (out []piece, ok bool) {
+	out = make([]piece, len(parts))
+	taken, all := 0, len(holders)+len(grants)
+	for i := range parts {
+		at := placeOfPartition(&parts[i])
+		out[i].rec = &parts[i]
+		out[i].holders, holders = cutAt(holders, at, placeOfHolder)
+		out[i].grants, grants = cutAt(grants, at, placeOfGrant)
+		taken += len(out[i].holders) + len(out[i].grants)
+	}
+	return out, taken == all
+}
+
 // cutAt takes the records of one place off the front of a list, and drops those
-// of earlier places: they belong to no partition record.
-func cutAt[T any](list []T, at place, of func(T) place) (here, rest []T) {
+// of earlier places.
+func cutAt[T any](list []T, at place, of func(*T) place) (here, rest []T) {
 	from := 0
-	for from < len(list) && of(list[from]).compare(at) < 0 {
+	for from < len(list) && of(&list[from]) != at && of(&list[from]).compare(at) < 0 {
 		from++
 	}
 	to := from
-	for to < len(list) && of(list[to]) == at {
+	for to < len(list) && of(&list[to]) == at {
 		to++
 	}
 	return list[from:to], list[to:]

@@ -9,9 +9,9 @@ import (
 
 // wide is a whole number of 128 bits. Byte-milliseconds of one record fit 64;
 // scaled to a common denominator and summed over an hour they do not. Sizes
-// are bounded where records are checked, so that no sum here wraps: a record
-// has under 2^64 byte-milliseconds, scales stay below 2^40 in all, and an hour
-// has under 2^16 records of a slot.
+// are bounded where records are checked, so that no sum here wraps: a record in
+// its finest units has at most 80 bits (unitBits), its share of slices and time
+// 28 more, and an hour has under 2^16 records of a slot.
 type wide struct{ hi, lo uint64 }
 
 func narrow(n uint64) wide { return wide{lo: n} }
