@@ -25,8 +25,8 @@ func drawNode(t *rapid.T) *Node {
 		Region:       rapid.SampledFrom([]string{"", "us-east-1"}).Draw(t, "region"),
 		Labels:       map[string]string{"pool": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "pool")},
 		Capacity:     rapid.SampledFrom([]Capacity{"", OnDemand, Spot, Reserved}).Draw(t, "capacity"),
-		CPUMilli:     rapid.Int64Range(0, 400_000).Draw(t, "cpu"),
-		MemoryBytes:  rapid.Uint64Range(0, 1<<43).Draw(t, "memory"),
+		CPUMilli:     rapid.OneOf(rapid.Int64Range(0, 8_000), rapid.Int64Range(0, 400_000)).Draw(t, "cpu"),
+		MemoryBytes:  rapid.OneOf(rapid.Uint64Range(0, 1<<37), rapid.Uint64Range(0, 1<<43)).Draw(t, "memory"),
 	}
 	for i := range rapid.IntRange(0, 16).Draw(t, "gpus") {
 		n.Slots = append(n.Slots, Slot{Name: fmt.Sprintf("%02d", i), Model: rapid.SampledFrom(models).Draw(t, "model")})
