@@ -74,7 +74,9 @@ func TestTheDocumentedBook(t *testing.T) {
 	if f.Book.Name != "acme-2026" || f.Book.Grade != pricing.Listed || !strings.HasPrefix(f.Book.Revision, "sha256:") {
 		t.Errorf("book %q, %q, %q", f.Book.Name, f.Book.Grade, f.Book.Revision)
 	}
-	if diff := cmp.Diff(pricing.DefaultPolicy(), *f.Policy, rats); diff != "" {
+	policy := pricing.DefaultPolicy()
+	policy.References = policy.References[:1] // what is given takes the place of the default
+	if diff := cmp.Diff(policy, *f.Policy, rats); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
 	}
 	if _, err := pricing.New(*f.Policy, &f.Book); err != nil {
