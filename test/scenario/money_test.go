@@ -13,6 +13,7 @@ import (
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/usage"
 )
 
 // moneyOf is what a story expects of the bill.
@@ -58,7 +59,8 @@ func TestMoney(t *testing.T) {
 			if err := json.Unmarshal(f.Expect.Money, &want); err != nil {
 				t.Fatal(err)
 			}
-			got := bill(t, readStory(t, file), allocation.Policy{})
+			s := readStory(t, file)
+			got := s.bill(t, s.records(t), allocation.Policy{})
 			got.check(t, want)
 		})
 	}
@@ -69,17 +71,10 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// billed is the outcome of all hours and nodes of a story.
-type billed struct {
-	entries []allocation.Entry
-	names   map[gpu.PartitionID][]gpu.UUID
-	cost    money.Sum // what the GPUs cost
-}
-
-// bill plays a story and allocates every hour of every node.
-func bill(t *testing.T, s story, p allocation.Policy) billed {
+// records are the windows that each node's agent would write.
+func (s *story) records(t *testing.T) map[string][]usage.Batch {
 	t.Helper()
-	out := billed{names: map[gpu.PartitionID][]gpu.UUID{}}
+	out := map[string][]usage.Batch{}
 	for _, node := range s.file.Nodes {
 		rep, err := replay.Run(s.file, node.Name, replay.Options{
 			Policy: attribution.Policy{Daemons: attribution.DefaultDaemons()}, Interval: s.file.Interval, MonoMS: s.file.MonoMS(),
@@ -87,12 +82,29 @@ func bill(t *testing.T, s story, p allocation.Policy) billed {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range rep.Batches {
+		out[node.Name] = rep.Batches
+	}
+	return out
+}
+
+// billed is the outcome of all hours and nodes of a story.
+type billed struct {
+	entries []allocation.Entry
+	names   map[gpu.PartitionID][]gpu.UUID
+	cost    money.Sum // what the GPUs cost
+}
+
+// bill allocates every hour of every node.
+func (s *story) bill(t *testing.T, records map[string][]usage.Batch, p allocation.Policy) billed {
+	t.Helper()
+	out := billed{names: map[gpu.PartitionID][]gpu.UUID{}}
+	for _, node := range s.file.Nodes {
+		for _, b := range records[node.Name] {
 			for _, r := range b.Partitions {
 				out.names[r.Partition] = r.Names
 			}
 		}
-		for _, h := range s.hours(t, node, rep.Batches) {
+		for _, h := range s.hours(t, node, records[node.Name]) {
 			res, err := allocation.Allocate(h, p)
 			if err != nil {
 				t.Fatal(err)

@@ -3,8 +3,8 @@
 package scenario
 
 import (
+	"cmp"
 	"encoding/csv"
-	"math/big"
 	"os"
 	"slices"
 	"strconv"
@@ -27,6 +27,8 @@ type story struct {
 	file    *capture.File
 	Policy  struct{ Split string } `yaml:"policy"`
 	Billing string                 `yaml:"billing"`
+	// unless is what a GPU costs per hour in a story that states no price.
+	unless string
 }
 
 func readStory(t *testing.T, file string) story {
@@ -77,7 +79,7 @@ func (s *story) cost(t *testing.T, node capture.Node, from, to int64, row string
 	}
 	for i, g := range node.GPUs {
 		slot := pricing.SlotCost{Slot: "gpu" + strconv.Itoa(i)}
-		switch price := max(g.Price.PerHour, row); {
+		switch price := cmp.Or(g.Price.PerHour, row, s.unless); {
 		case price != "":
 			slot.Cost = during(t, amount(t, price), c.DurationMS)
 		case node.Price.PerHour == "":
@@ -103,26 +105,27 @@ func (s *story) cost(t *testing.T, node capture.Node, from, to int64, row string
 	return c
 }
 
-// split divides a node's price by the weights of the story's rule, those of
-// AWS: 9 for a GPU, 0.9 for a vCPU, 0.1 for a GiB.
+// split divides a node's price by the story's rule.
 func (s *story) split(t *testing.T, node capture.Node, c *pricing.NodeCost) {
 	t.Helper()
-	if s.Policy.Split != "aws-scad" {
-		t.Fatalf("the story splits by %q, which this test does not know", s.Policy.Split)
-	}
-	vcpu, gib := rat(t, node.Price.VCPU), rat(t, node.Price.MemoryGiB)
-	weights := []*big.Rat{vcpu.Mul(vcpu, big.NewRat(9, 10)), gib.Mul(gib, big.NewRat(1, 10))}
-	for range c.Slots {
-		weights = append(weights, big.NewRat(9, 1))
-	}
-	parts, err := money.Apportion(during(t, amount(t, node.Price.PerHour), c.DurationMS), weights)
+	policy := pricing.DefaultPolicy()
+	policy.Rule = pricing.Rule(s.Policy.Split)
+	hourly := amount(t, node.Price.PerHour)
+	prices, err := pricing.New(policy, &pricing.Book{Name: "the story", Grade: pricing.Listed, Rows: []pricing.Row{{
+		ID: node.Name, Selector: pricing.Selector{Node: node.Name}, Currency: "USD", Price: pricing.Price{Node: &hourly},
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.CPU, c.Memory = parts[0], parts[1]
-	for i := range c.Slots {
-		c.Slots[i].Cost = parts[2+i]
+	n := pricing.Node{Name: node.Name, CPUMilli: whole(t, node.Price.VCPU) * 1000, MemoryBytes: uint64(whole(t, node.Price.MemoryGiB)) << 30}
+	for _, slot := range c.Slots {
+		n.Slots = append(n.Slots, pricing.Slot{Name: slot.Slot})
 	}
+	pieces, err := prices.Cost(&n, c.StartMS, c.StartMS+c.DurationMS)
+	if err != nil || len(pieces) != 1 {
+		t.Fatalf("the node costs %v: %v", pieces, err)
+	}
+	*c = pieces[0]
 }
 
 // priceRow is a price per GPU-hour from a time of the window on.
@@ -173,11 +176,11 @@ func during(t *testing.T, hourly money.Nano, ms int64) money.Nano {
 	return parts[0]
 }
 
-func rat(t *testing.T, text string) *big.Rat {
+func whole(t *testing.T, text string) int64 {
 	t.Helper()
-	r, ok := new(big.Rat).SetString(text)
-	if !ok {
-		t.Fatalf("%q is no number", text)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return r
+	return n
 }
