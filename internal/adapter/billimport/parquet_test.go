@@ -174,3 +174,16 @@ func TestBrokenParquet(t *testing.T) {
 		}
 	}
 }
+
+// A file that DuckDB wrote (COPY … TO … (FORMAT parquet, COMPRESSION zstd)):
+// decimals of 64 bits, times with and without a zone, a map, a date.
+func TestParquetOfAnotherWriter(t *testing.T) {
+	lines, s := read(t, sample(t, "focus-duckdb.parquet"))
+	equal(t, brief(lines),
+		"1 01T10+1h0m0s Usage 21.957642 list - machine i-0a000000000000001",
+		"2 01T10+1h0m0s Credit -2.50 list -",
+	)
+	if lines[0].Period != september || lines[0].Billed.String() != "0.10" || lines[1].Billed != nil || s.Rows != 2 {
+		t.Errorf("%+v\n%s", lines, s)
+	}
+}
