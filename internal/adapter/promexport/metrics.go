@@ -90,7 +90,7 @@ var (
 	replicas = add(Metric{Name: "gputally_partition_replicas", Kind: Gauge, Labels: onPartition, Stability: Stable, Series: "P",
 		Help: "Number of ids under which a partition is offered. Absent where it is not known."})
 	grants = add(Metric{Name: "gputally_partition_grants", Kind: Gauge, Labels: onPartition, Stability: Stable, Series: "P",
-		Help: "Pods that are granted a partition. Absent while the source of grants cannot be read."})
+		Help: "Pods that are granted a partition. Absent while the kubelet's list cannot be read, or does not name all pods that run yet: grants of before then stand for the pods that are seen to run."})
 	stranded = add(Metric{Name: "gputally_partition_stranded_memory_slices", Kind: Gauge, Labels: onPartition, Stability: Alpha, Series: "D",
 		Help: "Memory slices of a GPU in MIG mode that no further instance could cover."})
 

@@ -62,5 +62,5 @@ const (
 	SourcePodUsage  = "pod_usage"
 	SourceReach     = "reach"
 	SourceGrants    = "pod_resources"
-	SourceObjects   = "kubernetes"
+	SourceObjects   = sample.SourceObjects
 )

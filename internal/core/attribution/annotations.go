@@ -4,6 +4,7 @@ package attribution
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/workload"
@@ -104,31 +105,37 @@ func (w *work) givenBy(source string, pod workload.Pod) int64 {
 		return pod.AskedDevices(source, w.policy.ExtraResources...)
 	}
 	init := pod.AskedByInit(w.isGPU)
-	if pr, ok := w.listed[pod.Key()]; ok {
-		w.recall.slots[pod.UID] = slotsIn(pr)
-	} else if n, ok := w.before.slots[pod.UID]; ok {
-		w.recall.slots[pod.UID] = n
-	} else {
+	slots, ok := w.before.slots[pod.UID]
+	if pr, named := w.listed[pod.Key()]; named {
+		now := slotsIn(pr)
+		if ok && w.objectsStale() && !slices.Equal(now, slots) {
+			return 0 // the name is another pod's by now, which nothing tells of
+		}
+		slots, ok = now, true
+	}
+	if !ok {
 		return pod.AskedDevices(source, w.policy.ExtraResources...) + init
 	}
-	return w.recall.slots[pod.UID] + init
+	w.recall.slots[pod.UID] = slots
+	return int64(len(slots)) + init
 }
 
-// slotsIn is how many slots of HAMi's pool the kubelet gave the pod, under
+// slotsIn are the slots of HAMi's pool that the kubelet gave the pod, under
 // whatever resource. NVIDIA's plugin, which serves the same resource names
 // where HAMi is not installed, spells its ids otherwise.
-func slotsIn(pr *workload.PodResources) int64 {
-	var n int64
+func slotsIn(pr *workload.PodResources) []string {
+	var slots []string
 	for _, c := range pr.Containers {
 		for _, rd := range c.Devices {
 			for _, id := range rd.IDs {
 				if workload.ParseDeviceID(id).Form == workload.FormHAMiSlot {
-					n++
+					slots = append(slots, id)
 				}
 			}
 		}
 	}
-	return n
+	slices.Sort(slots)
+	return slots
 }
 
 // offers: the node has resources of the scheduler's own, or nothing says which

@@ -30,7 +30,7 @@ func (w *work) fromClaim(holder workload.Holder, container string, cd workload.C
 
 func (w *work) fromClaimDevice(holder workload.Holder, container, key string, dev workload.ClaimDevice) {
 	claim, result, known := w.claimOf(holder, key, dev)
-	targets := w.resolveClaimed(holder, key, dev)
+	targets := w.resolveClaimed(holder, claim, dev)
 	if len(targets) == 0 {
 		w.unresolvedDevice(holder, key, dev)
 		return
@@ -209,22 +209,55 @@ func listsClaim(pr workload.PodResources, key string) bool {
 	return false
 }
 
-// resolveClaimed is resolveDRA for a pod that holds the device: as long as it
+// resolveClaimed is resolveDRA for a claim that holds the device: as long as it
 // does, the device is the one that it was given, also when the driver has since
 // given the name to another or published its slices anew without it.
-func (w *work) resolveClaimed(holder workload.Holder, claim string, dev workload.ClaimDevice) []target {
-	key := claimedKey{holder.PodUID, claim, deviceID(dev)}
-	if id, ok := w.before.claimed[key]; ok && holder.PodUID != "" {
-		if t := w.inv.byID(id); t != nil {
-			w.recall.claimed[key] = id
+func (w *work) resolveClaimed(holder workload.Holder, claim workload.Claim, dev workload.ClaimDevice) []target {
+	keys := claimedKeys(holder.PodUID, claim.UID, dev)
+	for _, key := range keys {
+		if t := w.inv.byID(w.before.claimed[key]); t != nil {
+			w.pin(keys, t[0].part)
 			return t
 		}
 	}
 	targets := w.resolveDRA(dev)
 	if sd, _ := w.devices.Lookup(dev.Driver, dev.Pool, dev.Device); sd.UUID != "" && len(targets) == 1 {
-		w.recall.claimed[key] = targets[0].part.ID
+		w.pin(keys, targets[0].part)
 	}
 	return targets
+}
+
+// claimedKeys are what a device is remembered under: the claim, so that all its
+// pods have the same, and the pod, for when the claim cannot be read.
+func claimedKeys(pod, claim string, dev workload.ClaimDevice) []claimedKey {
+	var keys []claimedKey
+	for _, owner := range []string{claim, pod} {
+		if owner != "" {
+			keys = append(keys, claimedKey{owner, deviceID(dev)})
+		}
+	}
+	return keys
+}
+
+func (w *work) pin(keys []claimedKey, p *part) {
+	for _, key := range keys {
+		w.recall.claimed[key] = p.ID
+	}
+}
+
+// pinClaims notes what the devices of all allocated claims are, be they listed
+// by the kubelet yet or not, and those that were noted for pods that run.
+func (w *work) pinClaims() {
+	for _, claim := range w.claims {
+		for _, dev := range gpusOf(claim) {
+			w.resolveClaimed(workload.Holder{}, claim, dev)
+		}
+	}
+	for key, id := range w.before.claimed {
+		if pod, known := w.pods.ByUID(key.owner); known && w.runs(pod) || !known && w.running[key.owner] {
+			w.recall.claimed[key] = id
+		}
+	}
 }
 
 // resolveDRA finds the partition of a DRA device: by the UUID of its slice,
@@ -293,19 +326,20 @@ func (w *work) findClaimless() {
 // observe.
 func (w *work) claimTargets(claim workload.Claim) []target {
 	var out []target
-	for _, dev := range takenBy(claim) {
-		out = append(out, w.resolveDRA(dev)...)
+	for _, dev := range gpusOf(claim) {
+		if result, _ := claimResult(claim, dev); !result.AdminAccess {
+			out = append(out, w.resolveClaimed(workload.Holder{}, claim, dev)...)
+		}
 	}
 	return out
 }
 
-// takenBy are the GPUs among a claim's results, less those it only observes.
-func takenBy(claim workload.Claim) []workload.ClaimDevice {
+// gpusOf are the GPUs among a claim's results.
+func gpusOf(claim workload.Claim) []workload.ClaimDevice {
 	var out []workload.ClaimDevice
 	for _, r := range claim.Results {
-		dev := workload.ClaimDevice{Driver: r.Driver, Pool: r.Pool, Device: r.Device, ShareID: r.ShareID}
-		if result, _ := claimResult(claim, dev); workload.IsGPUDriver(r.Driver) && !result.AdminAccess {
-			out = append(out, dev)
+		if workload.IsGPUDriver(r.Driver) {
+			out = append(out, workload.ClaimDevice{Driver: r.Driver, Pool: r.Pool, Device: r.Device, ShareID: r.ShareID})
 		}
 	}
 	return out
@@ -317,10 +351,10 @@ func takenBy(claim workload.Claim) []workload.ClaimDevice {
 func (w *work) fromReservations() {
 	for _, key := range slices.Sorted(maps.Keys(w.claims)) {
 		claim := w.claims[key]
-		for _, dev := range takenBy(claim) {
+		for _, dev := range gpusOf(claim) {
 			for _, c := range claim.Reserved {
 				pod, ok := w.pods.ByUID(c.UID)
-				if ok && w.runs(pod) && w.holdsUngranted(podHolder(pod), w.resolveDRA(dev)) {
+				if ok && w.runs(pod) && w.holdsUngranted(podHolder(pod), w.resolveClaimed(podHolder(pod), claim, dev)) {
 					w.fromClaimDevice(podHolder(pod), "", key, dev)
 				}
 			}

@@ -118,12 +118,13 @@ func (w *work) collectGrants() {
 		w.carryGrants()
 	}
 	for _, pod := range w.s.Objects.Pods {
-		if w.runs(pod) {
+		if w.runs(pod) && w.attested(pod) {
 			w.fromScheduler(pod)
 		}
 	}
 	w.fromReservations()
 	w.settleClaims()
+	w.pinClaims()
 	w.inferGrants()
 	w.grantUnresolved()
 }
@@ -149,6 +150,14 @@ func (w *work) runs(pod workload.Pod) bool {
 		return !pod.Ended()
 	}
 	return pod.Phase != workload.PhaseSucceeded && pod.Phase != workload.PhaseFailed && w.running[pod.UID]
+}
+
+// attested: something says that the pod is there now. The kubelet lists every
+// pod that it runs, whatever it was given; where it lists one not, or nothing
+// can be read, a process does, or the API server, if it can be reached.
+func (w *work) attested(pod workload.Pod) bool {
+	_, named := w.listed[pod.Key()]
+	return named || w.running[pod.UID] || !w.s.Grants.Readable && !w.objectsStale()
 }
 
 // fromKubelet takes one pod of the PodResources list.
@@ -187,11 +196,30 @@ func (w *work) fromDevices(holder workload.Holder, c workload.ContainerResources
 			continue
 		}
 		for _, id := range rd.IDs {
-			if !placed.explains(rd.Resource, workload.ParseDeviceID(id)) {
+			parsed := workload.ParseDeviceID(id)
+			switch {
+			case placed.explains(rd.Resource, parsed):
+			case parsed.Form == workload.FormHAMiSlot:
+				w.slotAlone(holder, id)
+			default:
 				w.fromDeviceID(holder, c.Name, rd.Resource, id)
 			}
 		}
 	}
+}
+
+// slotAlone notes a slot of HAMi's pool without the annotation that says which
+// device it is a slot of: the UUID in it is any card's of the pool.
+func (w *work) slotAlone(holder workload.Holder, id string) {
+	w.owe(holder, workload.SourceHAMi, 1)
+	if !w.s.Objects.Known || !w.s.NVML.OK {
+		return
+	}
+	w.find(Finding{
+		Kind: InventoryConflict, Severity: Warning, Holder: holder,
+		Detail:   "the kubelet granted slots of HAMi's pool, and no annotation of HAMi's says on which GPU",
+		Evidence: []string{"kubelet device id " + id},
+	})
 }
 
 func isWhole(id workload.DeviceID) bool { return id.Form == workload.FormUUID && !id.Shared }
@@ -319,6 +347,13 @@ func (w *work) carryGrants() {
 func (w *work) carry(p *part, g Grant, why string) {
 	d := w.grants.of(p, g.Holder, g.Source)
 	d.Grant, d.carried, d.why = g, true, why
+}
+
+// certain: the grants can be held against each other. While the API server is
+// away, only what the kubelet itself lists now can: an annotation or claim may
+// be that of a pod which has ended unheard.
+func (w *work) certain(drafts []*draft) bool {
+	return !w.objectsStale() || !slices.ContainsFunc(drafts, func(d *draft) bool { return d.Source != "kubelet" || d.carried })
 }
 
 // grantsKnown: a partition without a grant was granted to nobody.

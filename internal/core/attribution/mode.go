@@ -28,7 +28,9 @@ func (w *work) setModes() {
 			w.reserve(p, d, sharing)
 			p.Grants = append(p.Grants, d.Grant)
 		}
-		w.findDoubleOwner(p)
+		if w.certain(drafts) {
+			w.findDoubleOwner(p)
+		}
 	}
 	w.findClaimless()
 }

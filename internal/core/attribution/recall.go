@@ -8,23 +8,23 @@ import "github.com/gputally/gputally/internal/core/gpu"
 // for the moments in which a source cannot tell. Each sample carries on what it
 // found or still needs, so that nothing outlives the pods it is about.
 type recall struct {
-	// slots is how many slots of HAMi's pool a pod, by UID, was listed with.
-	slots map[string]int64
+	// slots are the slots of HAMi's pool that a pod, by UID, was listed with.
+	slots map[string][]string
 	// shares is what a pod's annotation said when it could last be read.
 	shares map[string]annotation
 	// groups are the partitions that the reservation pods of KAI's groups hold.
 	groups map[string][]gpu.PartitionID
-	// claimed is which partition a device of a claim was, for a pod, when its
-	// slice named it.
+	// claimed is which partition a claim's device was when its slice named it.
 	claimed map[claimedKey]gpu.PartitionID
 }
 
-// claimedKey is a device as the kubelet lists it for a pod's claim.
-type claimedKey struct{ pod, claim, device string }
+// claimedKey is a device of a claim as the kubelet and the claim name it; the
+// owner is the claim, or a pod that has it, by UID.
+type claimedKey struct{ owner, device string }
 
 func newRecall() recall {
 	return recall{
-		slots: map[string]int64{}, shares: map[string]annotation{},
+		slots: map[string][]string{}, shares: map[string]annotation{},
 		groups: map[string][]gpu.PartitionID{}, claimed: map[claimedKey]gpu.PartitionID{},
 	}
 }

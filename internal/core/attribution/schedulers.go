@@ -32,7 +32,7 @@ func (w *work) fromScheduler(pod workload.Pod) {
 	if a.err != nil {
 		w.badAnnotation(pod, a.err)
 		if len(a.shares) == 0 {
-			w.owe(pod, a.source, a.devices)
+			w.owe(podHolder(pod), a.source, a.devices)
 		}
 	}
 	for _, s := range a.shares {
@@ -49,8 +49,8 @@ func (w *work) ignore(pod workload.Pod, why string) {
 
 // owe notes that a pod was given a share of so many devices more by a
 // scheduler, and nothing says which they are.
-func (w *work) owe(pod workload.Pod, source string, devices int64) {
-	key := podHolder(pod).PodKey()
+func (w *work) owe(pod workload.Holder, source string, devices int64) {
+	key := pod.PodKey()
 	o := w.owed[key]
 	w.owed[key] = debt{source: source, devices: o.devices + devices}
 }
@@ -92,7 +92,7 @@ func (w *work) annotated(p *part, pod workload.Pod, source string) *draft {
 }
 
 func (w *work) badShare(pod workload.Pod, s workload.Share) {
-	w.owe(pod, s.Source, 1)
+	w.owe(podHolder(pod), s.Source, 1)
 	w.find(Finding{
 		Kind: InventoryConflict, Severity: Warning, Holder: podHolder(pod), Device: s.UUID,
 		Detail: "the annotation of " + s.Source + " names a device that NVML does not have",
@@ -174,7 +174,7 @@ func (w *work) fromGroup(pod workload.Pod, group string, share workload.KAI) {
 	if len(targets) > 0 || w.carried(pod, "kai") {
 		return
 	}
-	w.owe(pod, "kai", 1)
+	w.owe(podHolder(pod), "kai", 1)
 	w.find(Finding{
 		Kind: InventoryConflict, Severity: Warning, Holder: podHolder(pod),
 		Detail: "the reservation pod of KAI's group " + group + " leads to no GPU that NVML has",
