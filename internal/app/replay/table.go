@@ -72,22 +72,30 @@ func (p *printer) partition(part attribution.Partition) {
 	}
 	if part.MIGParent {
 		p.line("  MIG: %d of %d memory slices can hold no further instance", part.StrandedSlices, part.DeviceSlices)
-		return
 	}
 	rows := rowsOf(part)
-	if part.Capacity == nil && len(rows) == 0 {
+	if part.Capacity == nil && len(rows) == 0 && !part.MIGParent {
 		p.line("  memory unknown")
 	}
 	for _, row := range rows {
 		p.row(row.name, row.bytes, part.Capacity, string(row.grade))
 	}
 	if part.Capacity != nil {
-		p.row("driver reserve", part.Reserved, part.Capacity, "")
+		p.row("driver reserve", reserveOf(part), part.Capacity, "")
 		p.row("unattributed", part.Unattributed, part.Capacity, "")
 		p.row("free", part.Free, part.Capacity, "")
 		p.total(part)
 	}
 	p.grants(part.Grants)
+}
+
+// reserveOf is the driver's reserve, nil where the driver does not tell it: the
+// reserve is unattributed then, or with a holder without a size.
+func reserveOf(part attribution.Partition) *uint64 {
+	if part.ReserveUnknown {
+		return nil
+	}
+	return part.Reserved
 }
 
 type row struct {
@@ -235,7 +243,11 @@ func (p *printer) platform(t *partitionTotal, knownMS int64) {
 	line := func(name string, sum usage.Total, note string) {
 		p.line(usageRow, name, gibHours(sum), mean(sum, knownMS), "", "", note)
 	}
-	line("driver reserve", t.reserved, "")
+	if known := knownMS - t.noReserveMS; known > 0 || t.noReserveMS == 0 {
+		line("driver reserve", t.reserved, "")
+	} else {
+		p.line(usageRow, "driver reserve", "unknown", "unknown", "", "", "")
+	}
 	line("unattributed", t.unattributed, "")
 	line("free", t.free, "")
 	if t.balances() {
@@ -247,6 +259,9 @@ func (p *printer) platform(t *partitionTotal, knownMS int64) {
 
 func (p *printer) times(t *partitionTotal) {
 	parts := []string{"measured " + span(t.measuredMS)}
+	if t.noReserveMS > 0 {
+		parts = append(parts, "driver reserve unknown "+span(t.noReserveMS))
+	}
 	if t.noMemoryMS > 0 {
 		parts = append(parts, "memory unknown "+span(t.noMemoryMS))
 	}

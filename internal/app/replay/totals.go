@@ -17,7 +17,7 @@ import (
 type partitionTotal struct {
 	last usage.PartitionRecord
 	measuredMS, unmeasuredMS, unavailableMS,
-	noMemoryMS int64
+	noMemoryMS, noReserveMS int64
 	capacity, reserved, unattributed, free, held usage.Total
 	reasons                                      map[string]bool
 	holders                                      map[holderKey]*holderTotal
@@ -70,6 +70,7 @@ func (t *partitionTotal) addPartition(r usage.PartitionRecord) {
 	t.unmeasuredMS += r.UnmeasuredMS
 	t.unavailableMS += r.UnavailableMS
 	t.noMemoryMS += r.NoMemoryMS
+	t.noReserveMS += r.ReserveUnknownMS
 	t.capacity.Add(r.CapacityByteMS)
 	t.reserved.Add(r.ReservedByteMS)
 	t.unattributed.Add(r.UnattributedByteMS)

@@ -196,8 +196,12 @@ func platformRows(p attribution.Partition) []Row {
 	if p.Grade == gpu.Skewed {
 		unattributed = gpu.Skewed
 	}
+	reserve := Row{Kind: KindReserve, Name: "driver reserve", Bytes: p.Reserved, Grade: gpu.Measured}
+	if p.ReserveUnknown {
+		reserve.Bytes, reserve.Grade = nil, gpu.Unmeasured
+	}
 	return []Row{
-		{Kind: KindReserve, Name: "driver reserve", Bytes: p.Reserved, Grade: gpu.Measured},
+		reserve,
 		{Kind: KindUnattributed, Name: "unattributed", Bytes: p.Unattributed, Grade: unattributed},
 		{Kind: KindFree, Name: "free", Bytes: p.Free, Grade: unattributed},
 	}
