@@ -36,35 +36,35 @@ type Reconciled struct {
 // answer is sorted.
 func Reconcile(hours []Hour, metered []Metered) (Reconciled, error) {
 	var r Reconciled
-	seen := map[Instance]map[int64]bool{}
+	billed := map[hourKey]bool{}
 	for _, h := range hours {
-		mark(seen, h.Instance, h.StartMS)
+		billed[hourKey{instance: h.Instance, startMS: h.StartMS}] = true
 	}
-	wanted, members := map[Instance]map[int64]bool{}, map[hourKey][]Metered{}
-	for _, m := range metered {
-		if !seen[m.Instance][m.StartMS] && seen[m.Instance.Set()][m.StartMS] {
-			k := hourKey{instance: m.Instance.Set(), startMS: m.StartMS}
-			members[k] = append(members[k], m)
+	members := map[hourKey][]Metered{}
+	for _, m := range merged(metered) {
+		k := hourKey{instance: m.Instance, startMS: m.StartMS}
+		if !billed[k] {
+			k.instance = m.Instance.Set()
+		}
+		if !billed[k] {
+			r.TelemetryOnly = append(r.TelemetryOnly, m)
 			continue
 		}
-		mark(wanted, m.Instance, m.StartMS)
-		if !seen[m.Instance][m.StartMS] {
-			r.TelemetryOnly = append(r.TelemetryOnly, m)
-		}
+		members[k] = append(members[k], m)
 	}
 	for _, h := range hours {
 		of := members[hourKey{instance: h.Instance, startMS: h.StartMS}]
 		switch {
-		case len(of) > 0:
+		case len(of) == 0:
+			r.CostOnly = append(r.CostOnly, h)
+		case len(of) == 1 && of[0].Instance == h.Instance:
+			r.Both = append(r.Both, h)
+		default:
 			shares, err := h.divide(of)
 			if err != nil {
 				return Reconciled{}, err
 			}
 			r.Both = append(r.Both, shares...)
-		case wanted[h.Instance][h.StartMS]:
-			r.Both = append(r.Both, h)
-		default:
-			r.CostOnly = append(r.CostOnly, h)
 		}
 	}
 	slices.SortFunc(r.Both, compareHours)
@@ -73,11 +73,16 @@ func Reconcile(hours []Hour, metered []Metered) (Reconciled, error) {
 	return r, nil
 }
 
-func mark(set map[Instance]map[int64]bool, i Instance, startMS int64) {
-	if set[i] == nil {
-		set[i] = map[int64]bool{}
+// merged is the metered hours in order, each once.
+func merged(metered []Metered) (out []Metered) {
+	for _, m := range slices.SortedFunc(slices.Values(metered), compareMetered) {
+		if n := len(out); n > 0 && compareMetered(out[n-1], m) == 0 {
+			out[n-1].MeteredMS += m.MeteredMS
+			continue
+		}
+		out = append(out, m)
 	}
-	set[i][startMS] = true
+	return out
 }
 
 func compareMetered(a, b Metered) int {

@@ -27,6 +27,17 @@ func TestTwoBuckets(t *testing.T) {
 	}
 }
 
+// A machine that two agents tell of in one hour is one machine.
+func TestMeteredTwiceIsOneMachine(t *testing.T) {
+	ten := at("2026-09-01T10:00:00Z")
+	hours, _ := hoursOfLines(t, line(nil))
+	twice := []Metered{{"i-02445ff7024245edd", ten, 5}, {"gce/p/z/n", ten, 1}, {"i-02445ff7024245edd", ten, 7}, {"gce/p/z/n", ten, 2}}
+	got, err := Reconcile(hours, twice)
+	if diff := cmp.Diff(Reconciled{Both: hours, TelemetryOnly: []Metered{{"gce/p/z/n", ten, 3}}}, got); err != nil || diff != "" {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+}
+
 // Azure bills a uniform scale set under one id. Its machines share the cost by
 // the time they were metered, to the last billionth.
 func TestScaleSetIsShared(t *testing.T) {
