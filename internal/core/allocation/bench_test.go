@@ -9,6 +9,7 @@ import (
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
@@ -90,4 +91,31 @@ func BenchmarkHour(b *testing.B) {
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)*10_000/8, "s/10kGPU")
 	b.ReportMetric(float64(len(res.Entries)), "entries")
+}
+
+// BenchmarkOversubscribed allocates an hour of eight cards of which more is
+// granted than there is, to pods whose use changes in every window: no two
+// windows divide by the same number.
+func BenchmarkOversubscribed(b *testing.B) {
+	h := Hour{Costs: []pricing.NodeCost{costOf(2_744_705_250, 8)}}
+	for n := range 60 {
+		var states []state
+		for g := range 8 {
+			s := state{id: gpu.Whole(gpu.UUID(fmt.Sprint("GPU-", g))), capacity: 80 << 30}
+			for i := range 4 {
+				name := fmt.Sprintf("p%d-%d", g, i)
+				s.holdings = append(s.holdings, holds(name, uint64(1+n*i)<<28+uint64(n*n)))
+				s.grants = append(s.grants, grantOf(name, gpu.ModeFraction, half(40<<30, 80<<30)))
+			}
+			states = append(states, s)
+		}
+		h.Batches = append(h.Batches, batch(n, states...))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Allocate(h, Policy{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)*10_000/8, "s/10kGPU")
 }

@@ -145,7 +145,7 @@ func (d Distribution) receivers(pool []receiver) (to []receiver) {
 		switch {
 		case d.How == Even && r.share > 0:
 			r.weight = big.NewRat(1, 1)
-		case d.How == Proportional && r.charge != money.Sum{}:
+		case d.How == Proportional && r.charge.Big().Sign() > 0:
 			r.weight = new(big.Rat).SetInt(r.charge.Big())
 		default:
 			continue

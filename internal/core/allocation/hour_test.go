@@ -182,6 +182,39 @@ func TestIdleThatCannotBeHandedOut(t *testing.T) {
 	}
 }
 
+// TestQuantitiesAreCutWithoutLoss: however the hour is priced, what was held,
+// present and granted sums to what was recorded.
+func TestQuantitiesAreCutWithoutLoss(t *testing.T) {
+	t.Parallel()
+	sum := func(h Hour) (q Quantities) {
+		res, err := Allocate(h, Policy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range res.Entries {
+			q.ByteMS.AddTotal(e.ByteMS)
+			q.PresentMS += e.PresentMS
+			q.GrantedMS += e.GrantedMS
+		}
+		return q
+	}
+	whole, cut := oneCard(), oneCard()
+	for i := range whole.Batches {
+		whole.Batches[i].Holders[0].PresentMS -= 7
+		whole.Batches[i].Holders[0].ByteMS -= 11
+	}
+	cut.Batches, cut.Costs = whole.Batches, nil
+	for at := at0; at < at0+hourMS; {
+		c := costOf(money.Unit, 1)
+		c.StartMS, c.DurationMS = at, min(77_777, at0+hourMS-at)
+		cut.Costs = append(cut.Costs, c)
+		at += c.DurationMS
+	}
+	if a, b := sum(whole), sum(cut); asJSON(a) != asJSON(b) {
+		t.Errorf("whole %s\ncut %s", asJSON(a), asJSON(b))
+	}
+}
+
 // TestNoPriceIsNotFree: usage is kept, every amount is unknown.
 func TestNoPriceIsNotFree(t *testing.T) {
 	t.Parallel()

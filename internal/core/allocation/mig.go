@@ -25,7 +25,7 @@ func (r *rater) mig(to *pot, d *device, parent *piece, from, until int64, note s
 		in := &d.instances[i]
 		if n := overlap(in, from, until); n > 0 {
 			start := max(from, in.rec.StartMS)
-			r.slice(to, in, start, start+n, whole.by(int64(in.rec.Slices), slices), note)
+			r.partition(to, in, start, start+n, whole.by(int64(in.rec.Slices), slices), note)
 		}
 	}
 	r.uncovered(to, parent, segment{from: from, until: until}, slices*ms-covered, slices, note)
@@ -43,7 +43,7 @@ func (r *rater) uncovered(to *pot, parent *piece, seg segment, rest, slices int6
 	rec, b := parent.rec, to.of(parent.rec.Partition)
 	b.describe(rec)
 	r.claims.begin(b, parent)
-	r.count(parent, cutOf(rec, seg.from, seg.until))
+	r.count(b, parent, cutOf(rec, seg.from, seg.until))
 	ms := seg.until - seg.from
 	stranded := min(rest, int64(rec.StrandedSlices)*ms)
 	f := whole.by(1, slices).by(1, rec.DurationMS)

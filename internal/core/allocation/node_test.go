@@ -108,7 +108,7 @@ func TestPodsAreKnownByUID(t *testing.T) {
 		b := &h.Batches[n]
 		p, q := podRecord(b, "a", 1000, 0, 0, 0), podRecord(b, "a", 1000, 0, 0, 0)
 		q.Holder.PodUID = "another"
-		if n < 5 {
+		if n < 5 || n > 50 {
 			p.Holder.Namespace, p.Holder.Pod = "", ""
 		}
 		b.Pods = append(b.Pods, p, q)

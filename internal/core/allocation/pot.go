@@ -138,6 +138,13 @@ func (b *book) platform(account, note string) *cell {
 	return b.line(cellKey{kind: Platform, account: account, note: note}, workload.Holder{})
 }
 
+// countBytes adds memory that is nobody's workload's.
+func (b *book) countBytes(account string, byteMS uint64) {
+	if byteMS > 0 {
+		b.platform(account, "").amounts.ByteMS.Add(byteMS)
+	}
+}
+
 // host is the line of a holder outside Kubernetes.
 func (b *book) host(h workload.Holder) *cell {
 	return b.line(cellKey{kind: Platform, account: Host, unit: h.Unit}, h)

@@ -187,7 +187,7 @@ func (d dice) grant(i int) attribution.Grant {
 		g.Mode, g.Reserved, g.Replicas = gpu.ModeTimeSlicing, gpu.Ratio{}, int64(1+d.n(3))
 	case 2:
 		g.Mode, g.Claim = gpu.ModeSharedClaim, "t/claim"
-		g.Reserved = gpu.Ratio{Num: 2, Den: 3}
+		g.Reserved = gpu.Ratio{Num: 5, Den: 7}
 	case 3:
 		g.Admin = true
 	}

@@ -98,7 +98,7 @@ func (r *rater) segment(to *pot, d *device, p *piece, seg segment) {
 		r.mig(to, d, p, seg.from, seg.until, note)
 		return
 	}
-	r.slice(to, p, seg.from, seg.until, whole, note)
+	r.partition(to, p, seg.from, seg.until, whole, note)
 }
 
 // missing is time of a paid slot of which no record tells. Where the node's
@@ -140,7 +140,7 @@ func (r *rater) closed(at int64) bool {
 // count adds the quantities that stand beside the money, to the lines that
 // claims.begin found. A pod's containers are present together: the longest
 // counts.
-func (r *rater) count(p *piece, at cut) {
+func (r *rater) count(b *book, p *piece, at cut) {
 	r.mark++
 	for i := range p.holders {
 		h, to := &p.holders[i], r.claims.holders[i].cell
@@ -151,6 +151,8 @@ func (r *rater) count(p *piece, at cut) {
 		to.amounts.PresentMS += max(0, at.ms(h.PresentMS)-to.here)
 		to.here = max(to.here, at.ms(h.PresentMS))
 	}
+	b.countBytes(Overhead, at.of64(p.rec.ReservedByteMS))
+	b.countBytes(Unattributed, at.of64(p.rec.UnattributedByteMS))
 	r.mark++
 	for i := range p.grants {
 		if to := r.claims.tenants[i]; to.mark != r.mark {

@@ -304,6 +304,35 @@ func TestMIG(t *testing.T) {
 	}
 }
 
+// TestMIGWithoutReadings: the last layout holds, and its grants are charged. A
+// card of which no layout was seen is nobody's, and never idle.
+func TestMIGWithoutReadings(t *testing.T) {
+	t.Parallel()
+	dark := func(parts []state) []state {
+		for i := range parts {
+			parts[i].unmeasured = minuteMS
+		}
+		return parts
+	}
+	lost := migCard(1, 4, 2)
+	for i := range lost {
+		lost[i].lost = minuteMS
+	}
+	for _, tc := range []struct {
+		cards []state
+		want  bill
+	}{
+		{dark(migCard(1, 4, 2)), bill{"t/p0": "4.00", "t/p1": "2.00", "idle": "1.00", "stranded": "1.00"}},
+		{dark(migCard(1)), bill{"unmeasured": "8.00"}},
+		{lost, bill{"unavailable": "8.00"}},
+	} {
+		h := Hour{Costs: []pricing.NodeCost{costOf(8*money.Unit, 1)}, Batches: wholeHour(tc.cards...)}
+		if diff := cmp.Diff(tc.want, charged(t, h, Policy{})); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
 // TestImpossibleLayout: more slices than the card has still share one card.
 func TestImpossibleLayout(t *testing.T) {
 	t.Parallel()

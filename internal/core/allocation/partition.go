@@ -52,14 +52,13 @@ func (c cut) upTo(n uint64, ms int64) uint64 {
 
 func (c cut) ms(n int64) int64 { return int64(c.of64(uint64(max(n, 0)))) }
 
-// slice divides the part of one partition's piece that lies in [from, to).
-func (r *rater) slice(to *pot, p *piece, from, until int64, f factor, note string) {
+// partition divides the part of one partition's piece that lies in [from, until).
+func (r *rater) partition(to *pot, p *piece, from, until int64, f factor, note string) {
 	b := to.of(p.rec.Partition)
 	b.describe(p.rec)
-	at := cutOf(p.rec, from, until)
 	f = f.by(until-from, p.rec.DurationMS)
 	r.claims.begin(b, p)
-	r.count(p, at)
+	r.count(b, p, cutOf(p.rec, from, until))
 	if ms := p.rec.UnavailableMS; ms > 0 {
 		r.plain(to, b.platform(Unavailable, ""), measured, uint64(ms), f)
 	}
