@@ -176,6 +176,8 @@ func (o *record) all() {
 		o.measured(r.CapacityByteMS)
 	case r.EstimatedCapacityBytes != nil:
 		o.measured(*r.EstimatedCapacityBytes * uint64(r.MeasuredMS))
+	case r.GrantsUnknownMS > 0:
+		o.byGrants(r.MeasuredMS, Unmeasured, "", true)
 	default:
 		o.byGrants(r.MeasuredMS, Idle, o.note, true)
 	}

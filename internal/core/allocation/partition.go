@@ -162,10 +162,15 @@ func unmeasurable(rec *usage.PartitionRecord) bool {
 }
 
 // blind divides time of a device that tells neither its memory nor sizes: a
-// replica counts as its part of the replicas, and what no grant covers is idle.
-// Under memory, what a grant covers is unmeasured.
+// replica counts as its part of the replicas, and what no grant covers is idle,
+// unless the grants were not known either. Under memory, what a grant covers is
+// unmeasured.
 func (r *rater) blind(to *pot, b *book, p *piece, ms int64, f factor, note string) {
-	r.byGrants(to, b, p, ms, f, b.platform(Idle, note), true)
+	rest := b.platform(Idle, note)
+	if p.rec.GrantsUnknownMS > 0 {
+		rest = b.platform(Unmeasured, "")
+	}
+	r.byGrants(to, b, p, ms, f, rest, true)
 }
 
 // byGrants divides time by what the grants keep alone.

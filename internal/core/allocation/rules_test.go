@@ -238,6 +238,10 @@ func TestCardsWithoutMemory(t *testing.T) {
 	sized := card0(holds("a", 10000))
 	sized.noMemory, sized.estimated = true, 40000
 	slot := state{id: gpu.Whole("n/0"), unmeasured: minuteMS}
+	unknown := func(s state) state {
+		s.grantsUnknown = true
+		return s
+	}
 	for _, tc := range []struct {
 		name         string
 		card         state
@@ -249,6 +253,7 @@ func TestCardsWithoutMemory(t *testing.T) {
 		{"sizes, by the host's memory", sized.granted(turn("a", 1)).offered(4), bill{"t/a": "0.25", "idle": "0.75"}, bill{"t/a": "0.25", "idle": "0.75"}},
 		{"no NVML, granted", slot.granted(exclusive("a")), bill{"t/a": "1.00"}, bill{"unmeasured": "1.00"}},
 		{"no NVML, a replica", slot.granted(turn("a", 1)).offered(4), bill{"t/a": "0.25", "idle": "0.75"}, bill{"unmeasured": "0.25", "idle": "0.75"}},
+		{"no NVML, nobody known", unknown(slot), bill{"unmeasured": "1.00"}, bill{"unmeasured": "1.00"}},
 		{"no NVML, nobody", slot, bill{"idle": "1.00"}, bill{"idle": "1.00"}},
 	} {
 		batches := wholeHour(tc.card)
