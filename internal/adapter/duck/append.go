@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package duck
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gputally/gputally/internal/core/journal"
+	"github.com/gputally/gputally/internal/core/usage"
+)
+
+// Append adds the batches that are not in the journal yet, in one transaction
+// with the watermarks that say so, and returns how many those were. On an error
+// nothing of it was added. A *journal.Refusal names the one batch that cannot be
+// added, by its Index; journal.ErrBroken says that the store must be opened again.
+func (s *Store) Append(ctx context.Context, batches []usage.Batch) (int, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.usable(); err != nil {
+		return 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	fresh, marks, err := s.sift(batches)
+	if err != nil || len(fresh) == 0 {
+		return 0, err
+	}
+	// From here on it is done as a whole, whoever stops waiting for it.
+	ctx = context.WithoutCancel(ctx)
+	next, err := s.transact(ctx, batches, fresh, marks)
+	if err != nil {
+		return 0, s.recoverFrom(ctx, err)
+	}
+	s.next = next
+	s.accept(marks)
+	return len(fresh), nil
+}
+
+// sift returns the positions of the batches that are new, and the marks after them.
+func (s *Store) sift(batches []usage.Batch) (fresh []int, marks map[journal.Source]journal.Mark, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	marks = map[journal.Source]journal.Mark{}
+	for i := range batches {
+		b := &batches[i]
+		src := journal.SourceOf(b)
+		mark, touched := marks[src]
+		if st := s.marks[src]; !touched && st != nil {
+			mark = st.accepted
+		}
+		next, isNew := mark.With(b.Seq)
+		if len(next.Missing) > maxMissing {
+			return nil, nil, refusal(b, i, journal.RefusedGaps,
+				fmt.Sprintf("boot %s would have more than %d holes in its numbers", b.Boot, maxMissing), "send the batches of a boot in their order")
+		}
+		if isNew {
+			marks[src] = next
+			fresh = append(fresh, i)
+		}
+	}
+	return fresh, marks, nil
+}
+
+func refusal(b *usage.Batch, index int, code, detail, hint string) *journal.Refusal {
+	return &journal.Refusal{Source: journal.SourceOf(b), Seq: b.Seq, Index: index, Code: code, Detail: detail, Hint: hint}
+}
+
+func (s *Store) accept(marks map[journal.Source]journal.Mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for src, m := range marks {
+		st := s.marks[src]
+		if st == nil {
+			st = &standing{}
+			s.marks[src] = st
+		}
+		st.accepted = m
+		s.dirty[src] = true
+	}
+}
+
+// transact writes rows, marks and counter as one transaction.
+func (s *Store) transact(ctx context.Context, batches []usage.Batch, fresh []int, marks map[journal.Source]journal.Mark) (next counter, err error) {
+	if _, err := s.conn.ExecContext(ctx, "BEGIN TRANSACTION"); err != nil {
+		return next, fmt.Errorf("begin: %w", err)
+	}
+	err = s.conn.Raw(func(conn any) error {
+		next, err = s.writeRows(conn.(driver.Conn), batches, fresh)
+		return err
+	})
+	if err == nil {
+		err = s.saveMarks(ctx, marks, next)
+	}
+	if err == nil {
+		if _, err = s.conn.ExecContext(ctx, "COMMIT"); err != nil {
+			err = fmt.Errorf("commit: %w", err)
+		}
+	}
+	if err != nil {
+		_, back := s.conn.ExecContext(ctx, "ROLLBACK")
+		if back != nil && !strings.Contains(back.Error(), "no transaction is active") {
+			err = errors.Join(err, fmt.Errorf("roll back: %w", back))
+		}
+	}
+	return next, err
+}
+
+func (s *Store) writeRows(conn driver.Conn, batches []usage.Batch, fresh []int) (counter, error) {
+	w, err := newWriter(conn, &s.words, s.next)
+	if err != nil {
+		return counter{}, err
+	}
+	for _, i := range fresh {
+		if err := w.batch(&batches[i]); err != nil {
+			return counter{}, errors.Join(refusal(&batches[i], i, journal.RefusedByStore, err.Error(), "this is a fault of gputally: report it with the batch"), w.abandon())
+		}
+	}
+	return w.next, w.finish()
+}
+
+// recoverFrom brings memory back to what the database says after a transaction
+// that failed, and may yet have been committed.
+func (s *Store) recoverFrom(ctx context.Context, err error) error {
+	s.words = vocabulary{}
+	err = s.judge(err)
+	if errors.Is(err, journal.ErrBroken) {
+		return err
+	}
+	if load := s.load(ctx); load != nil {
+		return s.judge(errors.Join(fmt.Errorf("%w: what it holds is not known after a failed write", journal.ErrBroken), err, load))
+	}
+	return err
+}
+
+// usable is the error that every call gets once the database is beyond use.
+func (s *Store) usable() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.broken
+}
+
+// judge finds out whether the database can go on after an error.
+func (s *Store) judge(err error) error {
+	text := err.Error()
+	if !errors.Is(err, journal.ErrBroken) && (strings.Contains(text, "database has been invalidated") || strings.Contains(text, "FATAL Error")) {
+		err = fmt.Errorf("%w: %w", journal.ErrBroken, err)
+	}
+	if errors.Is(err, journal.ErrBroken) {
+		s.mu.Lock()
+		s.broken = err
+		s.mu.Unlock()
+	}
+	return err
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package duck
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/gputally/gputally/test/storetest"
+)
+
+func TestMain(m *testing.M) {
+	storetest.Main(open)
+	os.Exit(m.Run())
+}
+
+// open is a store that has no problems.
+func open(dir string) (storetest.Store, error) {
+	s, problems, err := Open(context.Background(), dir, Options{MemoryBytes: 512 << 20})
+	for _, p := range problems {
+		if err == nil {
+			err = p
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func TestContract(t *testing.T) { storetest.Run(t, open) }

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package duck
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gputally/gputally/internal/core/usage"
+)
+
+// Hour walks the batches that began in one hour, of one node or of all (""), by
+// agent, boot and sequence number, whether they are in the tables or sealed,
+// all as of one moment. What it yields shares parts with what it yields later:
+// it is not to be changed. The first error is yielded, and is the last.
+//
+// The rows of an hour lie in the order of their arrival, not of agents. Sorting
+// them costs many times the reading, so they are read once for every so many
+// batches (passBatches), and what is not among those is passed over.
+func (s *Store) Hour(ctx context.Context, hour time.Time, node string) iter.Seq2[usage.Batch, error] {
+	return func(yield func(usage.Batch, error) bool) {
+		err := s.walkHour(ctx, hourOf(hour.UnixMilli()), node, func(b usage.Batch) bool { return yield(b, nil) })
+		if err != nil {
+			yield(usage.Batch{}, fmt.Errorf("read hour %s: %w", hour.UTC().Format(time.RFC3339), err))
+		}
+	}
+}
+
+// passBatches bounds how many batches are made at a time: of nodes with 8 GPUs
+// and 24 holders some 300 MB.
+const passBatches = 16384
+
+// walkHour hands out batches until none is left or yield says no.
+func (s *Store) walkHour(ctx context.Context, hour int32, node string, yield func(usage.Batch) bool) error {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	s.files.RLock()
+	defer s.files.RUnlock()
+	conn, err := connectColumnar(s.columns)
+	if err != nil {
+		return err
+	}
+	defer conn.close()
+	if err := conn.exec(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
+		return err
+	}
+	h := &hourReader{conn: conn, raw: s.sealedPath(""), hour: hour, node: node, memo: newMemo(), words: newWords()}
+	if err := h.open(ctx); err != nil {
+		return err
+	}
+	for from := 0; from < len(h.heads); from += passBatches {
+		to := min(from+passBatches, len(h.heads))
+		if err := h.pass(ctx, from, to); err != nil {
+			return err
+		}
+		for i := from; i < to; i++ {
+			b := h.heads[i].batch
+			h.heads[i].batch = usage.Batch{} // its memory is the receiver's
+			if !yield(b) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// Gaps walks the gap batches whose gap overlaps [from, to), of one node or of
+// all, by agent, boot and sequence number. They have no records.
+func (s *Store) Gaps(ctx context.Context, from, to time.Time, node string) iter.Seq2[usage.Batch, error] {
+	return func(yield func(usage.Batch, error) bool) {
+		batches, err := s.gaps(ctx, from.UnixMilli(), to.UnixMilli(), node)
+		if err != nil {
+			yield(usage.Batch{}, fmt.Errorf("read gaps: %w", err))
+			return
+		}
+		for _, b := range batches {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) gaps(ctx context.Context, from, to int64, node string) (out []usage.Batch, err error) {
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
+	conn, err := connectColumnar(s.columns)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.close()
+	where := fmt.Sprintf("gap_start_ms < %d AND (gap_start_ms + gap_duration_ms > %d OR gap_start_ms >= %d)", to, from, from)
+	if node != "" {
+		where += " AND node = " + literal(node)
+	}
+	query := "SELECT " + gapTable.list() + " FROM usage_gap WHERE " + where + " ORDER BY agent, boot, seq"
+	err = conn.rows(ctx, query, gapTable.columns, newMemo(), func(r *row) {
+		_, b := readGap(r)
+		out = append(out, b)
+	})
+	return out, err
+}
+
+// literal is a text in SQL. A byte 0 would end the statement; none of what is
+// asked for has one.
+func literal(text string) string {
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), "'", "''") + "'"
+}
+
+// hourReader reads the tables of one hour, within one transaction.
+type hourReader struct {
+	conn   *columnar
+	raw    string // where sealed hours lie
+	hour   int32
+	node   string
+	sealed string // directory of the hour's Parquet files, "" where there are none
+
+	memo  *memo
+	words words
+	heads []head // in the order in which they are handed out
+	index map[int64]int32
+}
+
+// head is a batch, at first without its records.
+type head struct {
+	number int64
+	batch  usage.Batch
+}
+
+// open reads what batches there are, their gaps, and the words of the hour.
+func (h *hourReader) open(ctx context.Context) (err error) {
+	if h.sealed, err = h.conn.sealedDirectory(ctx, h.hour); err != nil {
+		return err
+	}
+	err = h.ask(ctx, batchTable, true, func(r *row) {
+		at, b := readBatch(r)
+		h.heads = append(h.heads, head{at.batch, b})
+	})
+	if err != nil {
+		return err
+	}
+	sortHeads(h.heads)
+	h.index = make(map[int64]int32, len(h.heads))
+	for i, head := range h.heads {
+		h.index[head.number] = int32(i)
+	}
+	err = h.conn.rows(ctx, "SELECT "+gapTable.list()+" FROM usage_gap WHERE hour = "+fmt.Sprint(h.hour), gapTable.columns, h.memo, func(r *row) {
+		at, b := readGap(r)
+		if i, ok := h.index[at.batch]; ok {
+			h.heads[i].batch.Gap = b.Gap
+		}
+	})
+	if err != nil || len(h.heads) == 0 {
+		return err
+	}
+	return h.readWords(ctx)
+}
+
+func (h *hourReader) readWords(ctx context.Context) error {
+	w := &h.words
+	if err := h.ask(ctx, placeTable, false, func(r *row) { id, p := readPlace(r); w.places.put(id, &p) }); err != nil {
+		return err
+	}
+	if err := h.ask(ctx, ownerTable, false, func(r *row) { w.owners.put(readOwner(r)) }); err != nil {
+		return err
+	}
+	return h.ask(ctx, entitlementTable, false, func(r *row) { w.entitlements.put(readEntitlement(r, &w.owners)) })
+}
+
+// ask reads one table of the hour row by row.
+func (h *hourReader) ask(ctx context.Context, t table, byBatch bool, f func(*row)) error {
+	for _, query := range h.queries(t, byBatch) {
+		if err := h.conn.rows(ctx, query, t.columns, h.memo, f); err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+// queries are those for what is in a table and for what of it is sealed.
+func (h *hourReader) queries(t table, byBatch bool) []string {
+	where := fmt.Sprintf(" WHERE hour = %d", h.hour)
+	if byBatch && h.node != "" {
+		where += " AND batch IN (" + h.batchesOfNode() + ")"
+	}
+	out := []string{"SELECT " + t.list() + " FROM " + t.name + where}
+	if h.sealed != "" {
+		out = append(out, "SELECT "+t.list()+" FROM "+h.parquet(t)+where)
+	}
+	return out
+}
+
+func (h *hourReader) parquet(t table) string {
+	return "read_parquet(" + literal(filepath.Join(h.raw, h.sealed, t.name+parquetSuffix)) + ")"
+}
+
+func (h *hourReader) batchesOfNode() string {
+	of := " WHERE node = " + literal(h.node)
+	q := fmt.Sprintf("SELECT batch FROM usage_batch%s AND hour = %d", of, h.hour)
+	if h.sealed != "" {
+		q += " UNION ALL SELECT batch FROM " + h.parquet(batchTable) + of
+	}
+	return q
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package duck
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+
+	"github.com/gputally/gputally/internal/core/usage"
+)
+
+// record is one row on its way into a table. Values are appended in the order
+// of the table's columns.
+type record []driver.Value
+
+func optional[T any](v *T) driver.Value {
+	if v == nil {
+		return nil
+	}
+	return *v
+}
+
+// wire is a nested part of a record as JSON, NULL when it is nil. What is
+// marshalled here are lists and maps of plain values, which cannot fail.
+func wire[T any](v T, isNil bool) driver.Value {
+	if isNil {
+		return nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("duck: marshal plain values: " + err.Error())
+	}
+	return string(data)
+}
+
+func wireList[T any](v []T) driver.Value { return wire(v, v == nil) }
+
+func wireMap[K comparable, V any](v map[K]V) driver.Value { return wire(v, v == nil) }
+
+func spanValues(s usage.Span) record { return record{s.StartMS, s.DurationMS} }
+
+func (r *row) span() usage.Span { return usage.Span{StartMS: r.i64(), DurationMS: r.i64()} }
+
+// numbered are words by their number. Numbers of one hour lie close together.
+type numbered[T any] struct {
+	kind  string
+	first int64
+	dense []T
+	here  []bool
+	far   map[int64]T
+}
+
+func (n *numbered[T]) put(id int64, v T) {
+	switch at := id - n.first; {
+	case n.dense == nil:
+		n.first, n.dense, n.here = id, []T{v}, []bool{true}
+	case at == int64(len(n.dense)):
+		n.dense, n.here = append(n.dense, v), append(n.here, true)
+	case at > 0 && at < int64(len(n.dense))+4096:
+		n.dense = append(n.dense, make([]T, at-int64(len(n.dense))+1)...)
+		n.here = append(n.here, make([]bool, at-int64(len(n.here))+1)...)
+		n.dense[at], n.here[at] = v, true
+	default:
+		if n.far == nil {
+			n.far = map[int64]T{}
+		}
+		n.far[id] = v
+	}
+}
+
+// get reads a number from the row and returns what it names.
+func (n *numbered[T]) get(r *row) (v T) {
+	id := r.i64()
+	if at := id - n.first; at >= 0 && at < int64(len(n.dense)) && n.here[at] {
+		return n.dense[at]
+	}
+	v, ok := n.far[id]
+	if !ok {
+		r.memo.fail(fmt.Errorf("%s %d is not in the journal", n.kind, id))
+	}
+	return v
+}
