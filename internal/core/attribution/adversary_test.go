@@ -252,3 +252,21 @@ func TestRunsAreEqual(t *testing.T) {
 		}
 	}
 }
+
+// A pod cannot hide that its node offers more than it has by an annotation of
+// its own, as a scheduler's slots would.
+func TestForgedAnnotationHidesNoStaleResource(t *testing.T) {
+	for slots, want := range map[bool]int{false: 1, true: 0} {
+		s := cards(0, nil)
+		s.Objects.Node = &workload.Node{Allocatable: map[string]int64{"nvidia.com/gpu": 10}}
+		pod := running(1)
+		pod.Annotations = map[string]string{workload.AnnotationHAMiAllocated: shareOf(0, 1)}
+		s.Objects.Pods, s.Grants.Pods = []workload.Pod{pod}, []workload.PodResources{given(1)}
+		if slots {
+			s.Grants.Pods = []workload.PodResources{given(1, string(deviceUUID(0))+"-3")}
+		}
+		if got := kinds(New(Policy{}).Attribute(s))[StaleResource]; got != want {
+			t.Errorf("with slots %v: %d stale resources, want %d", slots, got, want)
+		}
+	}
+}

@@ -349,11 +349,20 @@ func (w *work) carry(p *part, g Grant, why string) {
 	d.Grant, d.carried, d.why = g, true, why
 }
 
-// certain: the grants can be held against each other. While the API server is
-// away, only what the kubelet itself lists now can: an annotation or claim may
+// certain: that a partition has two owners can be told. While the API server is
+// away, only of what the kubelet itself lists now: an annotation or claim may
 // be that of a pod which has ended unheard.
 func (w *work) certain(drafts []*draft) bool {
-	return !w.objectsStale() || !slices.ContainsFunc(drafts, func(d *draft) bool { return d.Source != "kubelet" || d.carried })
+	if !w.objectsStale() {
+		return true
+	}
+	listed := 0
+	for _, d := range drafts {
+		if d.Source == "kubelet" && !d.carried && !d.shared {
+			listed++
+		}
+	}
+	return listed > 1
 }
 
 // grantsKnown: a partition without a grant was granted to nobody.

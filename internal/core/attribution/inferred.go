@@ -114,7 +114,7 @@ func (w *work) inferredFor(pod workload.Holder) int64 {
 // infer makes a grant on the partition, if it can be what the pod asks for.
 func (w *work) infer(p *part, pod workload.Pod) bool {
 	resource := w.askedHere(p, pod)
-	if resource == "" || w.takenWhole(p) {
+	if resource == "" || w.takenWhole(p) || w.takenInPart(p) {
 		return false
 	}
 	d := w.grants.of(p, podHolder(pod), "spec")
@@ -148,6 +148,17 @@ func (w *work) takenWhole(p *part) bool {
 			whole = d.Reserved.Num >= d.Reserved.Den && !d.Reserved.IsZero() && d.Mode != gpu.ModeFraction
 		}
 		if whole && !d.Admin {
+			return true
+		}
+	}
+	return false
+}
+
+// takenInPart: a scheduler or claim gave parts of the partition, which a device
+// plugin's whole devices are none of.
+func (w *work) takenInPart(p *part) bool {
+	for _, d := range w.grants[p] {
+		if d.isPart || d.carried && d.Mode == gpu.ModeFraction {
 			return true
 		}
 	}

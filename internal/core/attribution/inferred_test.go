@@ -45,6 +45,18 @@ func TestRunningPodsOfAFreshKubelet(t *testing.T) {
 	}
 }
 
+// Parts of a card are HAMi's to give: who asks NVIDIA's plugin for a whole one was
+// given another.
+func TestNoWholeCardIsInferredBesideParts(t *testing.T) {
+	s := cards(0, []sample.Held{holds(1, 1), holds(2, 1)})
+	s.Objects.Pods = []workload.Pod{asks(1, workload.ContainerInit, "nvidia.com/gpu", 1), hamiPod(2, shareOf(0, 8192))}
+	s.Grants.Pods = []workload.PodResources{given(1), given(2, string(deviceUUID(0))+"-1")}
+	r := New(Policy{}).Attribute(s)
+	if got := kinds(r); got[DoubleOwner] != 0 || got[UnallocatedUse] != 1 {
+		t.Errorf("findings %v, want the leak alone", got)
+	}
+}
+
 // An init container that asks for a MIG device was given one of that profile.
 func TestInitContainerOfAProfile(t *testing.T) {
 	s := node(0)
