@@ -93,3 +93,33 @@ func adapterOf(path string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "internal/adapter/"), "/")
 	return name
 }
+
+// TestOnlyTheServerHasADatabase: the agent runs on every GPU node. It does not
+// link the database, which is larger than all the rest of it.
+func TestOnlyTheServerHasADatabase(t *testing.T) {
+	byDir := map[string]*pkg{}
+	for _, p := range tree(t) {
+		byDir[p.dir] = p
+	}
+	seen := map[string]bool{}
+	var walk func(dir string)
+	walk = func(dir string) {
+		p := byDir[dir]
+		if p == nil || seen[dir] {
+			return
+		}
+		seen[dir] = true
+		for imp := range p.imports {
+			if strings.HasPrefix(imp, "github.com/duckdb/") {
+				t.Errorf("cmd/gputally-agent links %s through %s", imp, dir)
+			}
+			if to, ok := strings.CutPrefix(imp, module+"/"); ok {
+				walk(to)
+			}
+		}
+	}
+	walk("cmd/gputally-agent")
+	if len(seen) < 5 {
+		t.Errorf("only %d packages of the agent were looked at", len(seen))
+	}
+}

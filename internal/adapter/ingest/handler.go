@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gputally/gputally/internal/core/journal"
+	"github.com/gputally/gputally/internal/core/usage"
+)
+
+// Taker takes what was delivered. app/server.Ingest is one.
+type Taker interface {
+	// Take answers once the batches are counted, or with a *journal.Busy.
+	Take(ctx context.Context, batches []usage.Batch) (journal.Receipt, error)
+	// Acks tells how all batches of an agent stand.
+	Acks(agent string) []journal.Ack
+}
+
+// Limits bound one delivery. Zero values take the defaults.
+type Limits struct {
+	// BodyBytes is the size as sent (16 MiB), DecodedBytes what it may become
+	// (66 MiB: a spool's record can have 64).
+	BodyBytes, DecodedBytes int64
+	// Batches in one delivery (5000).
+	Batches int
+	// AtOnce is how many deliveries are decoded at a time (8). Others come again.
+	AtOnce int
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.BodyBytes <= 0 {
+		l.BodyBytes = 16 << 20
+	}
+	if l.DecodedBytes <= 0 {
+		l.DecodedBytes = 66 << 20
+	}
+	if l.Batches <= 0 {
+		l.Batches = 5000
+	}
+	if l.AtOnce <= 0 {
+		l.AtOnce = 8
+	}
+	return l
+}
+
+// Options make a handler.
+type Options struct {
+	Taker Taker
+	// Auth says who may deliver; nil lets everybody who can reach the address.
+	Auth   Auth
+	Limits Limits
+	Log    *slog.Logger
+}
+
+// handler serves the protocol.
+type handler struct {
+	Options
+	slots chan struct{}
+}
+
+// Handler serves the protocol under /api/v1/usage/.
+func Handler(o Options) http.Handler {
+	o.Limits = o.Limits.withDefaults()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &handler{Options: o, slots: make(chan struct{}, o.Limits.AtOnce)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+PathBatches, h.serve(h.batches))
+	mux.HandleFunc("GET "+PathMarks, h.serve(h.marks))
+	mux.HandleFunc(PathBatches, h.serve(onlyMethod("POST")))
+	mux.HandleFunc(PathMarks, h.serve(onlyMethod("GET")))
+	mux.HandleFunc("/", h.serve(notFound))
+	return mux
+}
+
+// serve authorizes, calls f, and writes its answer or its problem.
+func (h *handler) serve(f func(http.ResponseWriter, *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if h.Auth != nil {
+			if err := h.Auth.Authorize(r); err != nil {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="gputally"`)
+				h.problem(w, r, &Problem{Status: http.StatusUnauthorized, Code: CodeUnauthorized, Detail: err.Error(),
+					Hint: "give the agent the token that the server was given"})
+				return
+			}
+		}
+		v, err := f(w, r)
+		if err != nil {
+			h.problem(w, r, problemOf(w, err))
+			return
+		}
+		body, err := json.Marshal(v)
+		if err != nil {
+			h.problem(w, r, problemOf(w, err))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = w.Write(append(body, '\n')) // a client that left will ask again
+	}
+}
+
+// problemOf is an error as the client sees it.
+func problemOf(w http.ResponseWriter, err error) *Problem {
+	var p *Problem
+	var busy *journal.Busy
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &busy):
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(busy.After.Seconds()))))
+		return &Problem{Status: http.StatusServiceUnavailable, Code: CodeBusy, Detail: busy.Why, Hint: "try again after the time in Retry-After"}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		w.Header().Set("Retry-After", "5")
+		return &Problem{Status: http.StatusServiceUnavailable, Code: CodeBusy, Detail: "the request ended before it was answered", Hint: "send again: what was taken is not counted twice"}
+	}
+	return &Problem{Status: http.StatusInternalServerError, Code: CodeInternal, Detail: err.Error(), Hint: "look at the server's log"}
+}
+
+func (h *handler) problem(w http.ResponseWriter, r *http.Request, p *Problem) {
+	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
+	level := slog.LevelDebug
+	if p.Status >= 500 && p.Code != CodeBusy || p.Status == http.StatusUnauthorized {
+		level = slog.LevelWarn
+	}
+	h.Log.Log(r.Context(), level, "delivery not taken", "from", r.RemoteAddr, "code", p.Code, "detail", p.Detail)
+	w.Header().Set("Content-Type", problemType)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // a client that left will ask again
+}
+
+func onlyMethod(method string) func(http.ResponseWriter, *http.Request) (any, error) {
+	return func(w http.ResponseWriter, r *http.Request) (any, error) {
+		w.Header().Set("Allow", method)
+		return nil, &Problem{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Detail: r.Method + " " + r.URL.Path, Hint: "use " + method}
+	}
+}
+
+func notFound(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return nil, &Problem{Status: http.StatusNotFound, Code: CodeNotFound, Detail: r.URL.Path, Hint: "there are " + PathBatches + " and " + PathMarks}
+}
+
+// marks answers how the batches of ?agent= stand.
+func (h *handler) marks(_ http.ResponseWriter, r *http.Request) (any, error) {
+	agent := r.URL.Query().Get("agent")
+	if agent == "" {
+		return nil, &Problem{Status: http.StatusBadRequest, Code: CodeAgent, Detail: "no agent is named", Hint: "ask " + PathMarks + "?agent=ID"}
+	}
+	acks := h.Taker.Acks(agent)
+	if acks == nil {
+		acks = []journal.Ack{}
+	}
+	return answer{Version: Version, Receipt: journal.Receipt{Acks: acks}}, nil
+}
+
+// batches takes a delivery.
+func (h *handler) batches(w http.ResponseWriter, r *http.Request) (any, error) {
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	default:
+		return nil, &journal.Busy{After: time.Second, Why: fmt.Sprintf("%d deliveries are being read", h.Limits.AtOnce)}
+	}
+	d, err := h.read(w, r)
+	if err != nil {
+		return nil, err
+	}
+	var batches []usage.Batch
+	var index []int
+	out := journal.Receipt{Acks: []journal.Ack{}}
+	for i, raw := range d.Batches {
+		var b usage.Batch
+		if err := json.Unmarshal(raw, &b); err != nil {
+			out.Refused = append(out.Refused, unreadable(raw, i, err))
+			continue
+		}
+		batches, index = append(batches, b), append(index, i)
+	}
+	if len(batches) > 0 {
+		receipt, err := h.Taker.Take(r.Context(), batches)
+		if err != nil {
+			return nil, err
+		}
+		for _, refusal := range receipt.Refused {
+			refusal.Index = index[refusal.Index]
+			out.Refused = append(out.Refused, refusal)
+		}
+		out.Acks = receipt.Acks
+	}
+	return answer{Version: Version, Receipt: out}, nil
+}
+
+// unreadable refuses a batch by what can be read of its name.
+func unreadable(raw json.RawMessage, index int, why error) journal.Refusal {
+	var name struct {
+		Agent, Boot any
+		Seq         json.Number
+	}
+	_ = json.Unmarshal(raw, &name) // what can be read of it
+	r := journal.Refusal{Index: index, Code: journal.RefusedUnreadable, Detail: strings.TrimPrefix(why.Error(), "json: "),
+		Hint: "agent and server may be of different versions: update the server first"}
+	r.Agent, _ = name.Agent.(string)
+	r.Boot, _ = name.Boot.(string)
+	r.Seq, _ = strconv.ParseUint(name.Seq.String(), 10, 64)
+	return r
+}
