@@ -3,9 +3,7 @@
 package attribution
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/workload"
@@ -288,99 +286,6 @@ func (w *work) unresolvedID(holder workload.Holder, resource, id string, parsed 
 	w.find(f)
 }
 
-// What the evidence of a mode says of grants that are carried on.
-const (
-	whyUnreadable = "as before, when the kubelet's list was last readable"
-	whyUnnamed    = "as before: the kubelet's list does not name the pod, which runs"
-)
-
-// keepUnnamed keeps the grants of pods that the list does not name although they
-// prove to run: a kubelet that has just started answers before it knows
-// its pods, and a grant lasts until its pod has ended, whatever a list says
-// (accounting.md §3).
-func (w *work) keepUnnamed() {
-	alive := maps.Clone(w.running)
-	for _, r := range w.s.Reach {
-		if pod, ok := w.pods.ByUID(r.PodUID); ok {
-			alive[pod.UID] = true // a container that lives
-		}
-	}
-	for _, p := range w.inv.parts {
-		for _, g := range w.memory.grants[p.ID.String()] {
-			pod, known := w.pods.ByUID(g.Holder.PodUID)
-			if !known || !fromNode(g) || !alive[pod.UID] || !w.stands(pod) {
-				continue
-			}
-			if _, named := w.listed[pod.Key()]; !named {
-				w.carry(p, g, whyUnnamed)
-				w.partial = true
-			}
-		}
-	}
-}
-
-// fromNode: the grant is the kubelet's word, and not read anew from the API
-// server's objects with every sample.
-func fromNode(g Grant) bool { return g.Source == "kubelet" || g.Source == "dra" || g.Source == "spec" }
-
-// stands: nothing says that the pod has ended, nor that another one of its name
-// runs in its place.
-func (w *work) stands(pod workload.Pod) bool {
-	now, _ := w.pods.ByName(pod.Namespace, pod.Name)
-	return now.UID == pod.UID && !pod.Ended()
-}
-
-// carryGrants keeps grants while the list is unreadable, for pods that prove
-// by a process on a GPU that they still run. What has no such proof is unknown.
-func (w *work) carryGrants() {
-	for _, p := range w.inv.parts {
-		for _, g := range w.memory.grants[p.ID.String()] {
-			pod, known := w.pods.ByUID(g.Holder.PodUID)
-			if !w.running[g.Holder.PodKey()] || known && !w.runs(pod) {
-				continue
-			}
-			w.carry(p, g, whyUnreadable)
-		}
-	}
-}
-
-func (w *work) carry(p *part, g Grant, why string) {
-	d := w.grants.of(p, g.Holder, g.Source)
-	d.Grant, d.carried, d.why = g, true, why
-}
-
-// certain: that a partition has two owners can be told. While the API server is
-// away, only of what the kubelet itself lists now: an annotation or claim may
-// be that of a pod which has ended unheard.
-func (w *work) certain(drafts []*draft) bool {
-	if !w.objectsStale() {
-		return true
-	}
-	listed := 0
-	for _, d := range drafts {
-		if d.Source == "kubelet" && !d.carried && !d.shared {
-			listed++
-		}
-	}
-	return listed > 1
-}
-
-// grantsKnown: a partition without a grant was granted to nobody.
-func (w *work) grantsKnown() bool {
-	return w.s.Standalone || w.s.Grants.Readable && !w.partial
-}
-
-// provenRunning are the pods, by PodKey, that have a process on a GPU.
-func (w *work) provenRunning() map[string]bool {
-	running := map[string]bool{}
-	for _, o := range w.owners {
-		if o.holder.Kind == workload.KindPod && !o.gone {
-			running[o.holder.PodKey()] = true
-		}
-	}
-	return running
-}
-
 // grantUnresolved gives a pod whose grant led to no partition a grant without
 // a reserved share wherever it holds memory (accounting.md §4.2).
 func (w *work) grantUnresolved() {
@@ -397,63 +302,4 @@ func (w *work) grantUnresolved() {
 			d.shared, d.isPart = true, false
 		}
 	}
-}
-
-// findingKey is what makes findings one finding; it is what compare compares.
-type findingKey struct {
-	kind      FindingKind
-	holder    workload.Holder
-	partition string
-	device    gpu.UUID
-	resource  string
-	pid       int
-}
-
-func (w *work) find(f Finding) {
-	key := findingKey{f.Kind, f.Holder, f.Partition, f.Device, f.Resource, f.PID}
-	if i, ok := w.found[key]; ok {
-		w.findings[i].join(f)
-		return
-	}
-	w.found[key] = len(w.findings)
-	w.findings = append(w.findings, f)
-}
-
-// join adds what another sight of the same finding shows.
-func (f *Finding) join(o Finding) {
-	f.Evidence = union(f.Evidence, o.Evidence)
-	if f.Kind == Exposure {
-		f.Partitions = union(f.Partitions, o.Partitions)
-		slices.Sort(f.Partitions)
-		f.Count, f.Detail = int64(len(f.Partitions)), exposureDetail(len(f.Partitions))
-	}
-}
-
-// union adds to a what only b has, in b's order, and leaves both as they are.
-func union(a, b []string) []string {
-	out := slices.Clone(a)
-	for _, s := range b {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// compare orders findings, and equals those that are one finding.
-func (f Finding) compare(o Finding) int {
-	if c := strings.Compare(string(f.Kind), string(o.Kind)); c != 0 {
-		return c
-	}
-	if c := f.Holder.Compare(o.Holder); c != 0 {
-		return c
-	}
-	for _, p := range [][2]string{
-		{f.Partition, o.Partition}, {string(f.Device), string(o.Device)}, {f.Resource, o.Resource},
-	} {
-		if c := strings.Compare(p[0], p[1]); c != 0 {
-			return c
-		}
-	}
-	return f.PID - o.PID
 }

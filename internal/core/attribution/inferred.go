@@ -119,6 +119,9 @@ func (w *work) infer(p *part, pod workload.Pod) bool {
 	}
 	d := w.grants.of(p, podHolder(pod), "spec")
 	d.Resource, d.Replicas, d.share = resource, 1, p.target().share
+	if p.inst != nil && len(p.inst.Compute) == 1 {
+		d.share = p.compute.of(p.inst.Compute[0])
+	}
 	n := w.replicas(p)
 	d.shared = n != nil && *n > 1
 	return true
@@ -133,7 +136,7 @@ func (w *work) askedHere(p *part, pod workload.Pod) string {
 	})
 	for _, resource := range slices.Sorted(maps.Keys(asked)) {
 		_, profile, mig := strings.Cut(resource, "/mig-")
-		if asked[resource] && (!mig || p.inst != nil && strings.TrimSuffix(profile, ".shared") == resourceProfile(p.Profile)) {
+		if asked[resource] && (!mig || p.inst != nil && strings.TrimSuffix(profile, ".shared") == onlyProfile(p)) {
 			return resource
 		}
 	}

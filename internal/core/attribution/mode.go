@@ -53,7 +53,7 @@ func (w *work) replicas(p *part) *int64 {
 // MIG profile has its own under the mixed strategy, and its own label then.
 func resourceOf(p *part, node workload.Node) string {
 	if p.inst != nil && offersMIG(node) {
-		return "nvidia.com/mig-" + resourceProfile(p.Profile)
+		return "nvidia.com/mig-" + onlyProfile(p)
 	}
 	return workload.ResourceGPU
 }

@@ -88,18 +88,49 @@ func (w *work) countDevices() (whole, instances int64) {
 	return whole, instances
 }
 
+// instancesOf counts the MIG devices that a resource of this profile stands for.
 func (w *work) instancesOf(profile string) int64 {
 	var n int64
 	for _, p := range w.inv.parts {
-		if p.inst != nil && resourceProfile(p.Profile) == profile {
-			n++
+		if p.inst == nil {
+			continue
+		}
+		for _, name := range migProfiles(p) {
+			if name == profile {
+				n++
+			}
 		}
 	}
 	return n
 }
 
-// resourceProfile is a profile as resource names spell it: + becomes a dot.
-func resourceProfile(profile string) string { return strings.ReplaceAll(profile, "+", ".") }
+// migProfiles are the profiles of a MIG instance's devices as resource names
+// spell them, one for each compute instance: one that is smaller than the
+// instance has its slices in front (1c.3g.20gb). Slices that are not known are
+// taken for all of them.
+func migProfiles(p *part) []string {
+	whole := strings.ReplaceAll(p.Profile, "+", ".")
+	if len(p.inst.Compute) == 0 {
+		return []string{whole}
+	}
+	names := make([]string, len(p.inst.Compute))
+	for i, ci := range p.inst.Compute {
+		names[i] = whole
+		if ci.Slices != 0 && ci.Slices < p.inst.ComputeSlices {
+			names[i] = fmt.Sprintf("%dc.%s", ci.Slices, whole)
+		}
+	}
+	return names
+}
+
+// onlyProfile is the profile of an instance with one device, else that of the
+// whole instance.
+func onlyProfile(p *part) string {
+	if names := migProfiles(p); len(names) == 1 {
+		return names[0]
+	}
+	return strings.ReplaceAll(p.Profile, "+", ".")
+}
 
 func offersMIG(node workload.Node) bool {
 	if s := node.MIGStrategy(); s != "" {
