@@ -22,6 +22,10 @@ type Journal struct {
 // Check verifies every invariant and returns the first that does not hold, with
 // the line that shows it, or nil. It adds nothing to what Book and Close see to:
 // it finds what was done behind their backs.
+//
+// A journal that is too large for memory is checked in parts: all lines of some
+// hours of nodes with their costs, without the closed months, and each of these
+// by Verify.
 func Check(j Journal) *Violation {
 	lines := slices.Clone(j.Lines)
 	slices.SortFunc(lines, func(a, b Line) int { return a.Compare(&b) })

@@ -93,31 +93,27 @@ func numbersOf(e *allocation.Entry) (n numbers, err error) {
 
 // grade divides the numbers by grade.
 func (n *numbers) grade(q *allocation.Quantities) error {
-	split := q.GradeMS
-	if split == nil {
-		split = map[gpu.Grade]int64{q.Grade: q.ShareMS}
-	}
 	var ms [len(gradeOrder)]int64
 	sum := int64(0)
-	for g, part := range split {
+	for g, part := range q.GradeMS {
 		i := GradeRank(g)
 		if i < 0 || part < 0 {
 			return fmt.Errorf("grade %q has %d ms; grades are %v", g, part, gradeOrder)
 		}
 		ms[i], sum = part, sum+part
 	}
-	if sum != q.ShareMS {
+	worst := GradeRank(q.Grade)
+	switch {
+	case worst < 0 || q.ShareMS < 0:
+		return fmt.Errorf("its share is %d ms, of grade %q; grades are %v", q.ShareMS, q.Grade, gradeOrder)
+	case q.GradeMS != nil && sum != q.ShareMS:
 		return fmt.Errorf("its grades sum to %d ms, its share is %d ms", sum, q.ShareMS)
+	case sum > 0:
+		return n.divide(ms)
 	}
-	if sum == 0 { // money without time, such as a part passed on
-		at := GradeRank(q.Grade)
-		if at < 0 {
-			return fmt.Errorf("grade is %q; grades are %v", q.Grade, gradeOrder)
-		}
-		n.grades[at] = gradeNumbers{amount: n.amount, moved: n.moved}
-		return nil
-	}
-	return n.divide(ms)
+	// All of one grade, or money without time, such as a part passed on.
+	n.grades[worst] = gradeNumbers{q.ShareMS, n.amount, n.moved}
+	return nil
 }
 
 func (n *numbers) divide(ms [len(gradeOrder)]int64) error {

@@ -152,8 +152,10 @@ func (p *part) entry(h ledger.NodeHour, of *pot, share int64) allocation.Entry {
 	if share == 0 && p.kind == allocation.Direct {
 		e.GrantedMS = hourMS // a turn that was never taken
 	}
-	e.CPUNanos, e.CPURequestMilliMS = uint64(share)*7, share*3
-	e.ByteMS.Add(uint64(share) << 30)
+	if p.kind != allocation.Platform {
+		e.CPUNanos, e.CPURequestMilliMS = uint64(share)*7, share*3
+		e.ByteMS.Add(uint64(share) << 30)
+	}
 	if share > 1 && p.grade == gpu.Estimated {
 		e.GradeMS = map[gpu.Grade]int64{gpu.Measured: share / 2, gpu.Estimated: share - share/2}
 	}
