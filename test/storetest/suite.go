@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open) {
 		{"what is dropped is gone and never taken again", dropped},
 		{"gaps are found by the time they span", gaps},
 		{"readers see whole batches while others write and seal", concurrent},
+		{"a slow reader holds nobody up", slowReader},
 		{"a killed process loses nothing that it said it had", killed},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open) })

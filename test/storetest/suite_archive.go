@@ -5,6 +5,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"testing"
 	"time"
@@ -185,5 +186,33 @@ func concurrent(t *testing.T, open Open) {
 	wg.Wait()
 	if got := len(f.hour(0, "")); got != 192 {
 		t.Errorf("%d batches, want 192", got)
+	}
+}
+
+// slowReader: who stops in the middle of reading holds up neither writing nor
+// checkpoints nor sealing, and reads on as it began.
+func slowReader(t *testing.T, open Open) {
+	f := start(t, open)
+	all := fleet(2, 60)
+	f.append(all...)
+	next, stop := iter.Pull2(f.Hour(context.Background(), startTime(), ""))
+	defer stop()
+	first, err, _ := next()
+	f.must(err)
+	f.append(Minute("later", "boot", 1, 1, 1))
+	f.must(f.Checkpoint(context.Background()))
+	if !f.Acks("later")[0].Durable.Has(1) {
+		t.Error("nothing becomes durable while somebody reads")
+	}
+	f.seal(0)
+	f.seal(0)
+	got := []usage.Batch{first}
+	for b, err, ok := next(); ok; b, err, ok = next() {
+		f.must(err)
+		got = append(got, b)
+	}
+	f.same(all, got)
+	if n := len(f.hour(0, "")); n != 121 {
+		t.Errorf("%d batches, want 121", n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/gputally/gputally/internal/core/journal"
@@ -34,7 +35,10 @@ func (s *Store) Append(ctx context.Context, batches []usage.Batch) (int, error) 
 	ctx = context.WithoutCancel(ctx)
 	next, err := s.transact(ctx, batches, fresh, marks)
 	if err != nil {
-		return 0, s.recoverFrom(ctx, err)
+		if err = s.recoverFrom(ctx, err); isDataError(err) {
+			err = s.culprit(ctx, batches, fresh, err)
+		}
+		return 0, err
 	}
 	s.next = next
 	s.accept(marks)
@@ -102,10 +106,7 @@ func (s *Store) transact(ctx context.Context, batches []usage.Batch, fresh []int
 		}
 	}
 	if err != nil {
-		_, back := s.conn.ExecContext(ctx, "ROLLBACK")
-		if back != nil && !strings.Contains(back.Error(), "no transaction is active") {
-			err = errors.Join(err, fmt.Errorf("roll back: %w", back))
-		}
+		err = errors.Join(err, s.rollBack(ctx))
 	}
 	return next, err
 }
@@ -117,7 +118,7 @@ func (s *Store) writeRows(conn driver.Conn, batches []usage.Batch, fresh []int) 
 	}
 	for _, i := range fresh {
 		if err := w.batch(&batches[i]); err != nil {
-			return counter{}, errors.Join(refusal(&batches[i], i, journal.RefusedByStore, err.Error(), "this is a fault of gputally: report it with the batch"), w.abandon())
+			return counter{}, errors.Join(err, w.abandon())
 		}
 	}
 	return w.next, w.finish()
@@ -156,4 +157,44 @@ func (s *Store) judge(err error) error {
 		s.mu.Unlock()
 	}
 	return err
+}
+
+// dataError are the words of errors that a value brings about, whoever writes it
+// whenever. A text that is no UTF-8, for one, becomes NULL on the way.
+var dataError = regexp.MustCompile(`(?i)constraint failed|conversion error|out of range|invalid input|failed to set value|cast error`)
+
+func isDataError(err error) bool {
+	return !errors.Is(err, journal.ErrBroken) && dataError.MatchString(err.Error())
+}
+
+// culprit finds the first batch that cannot be written by itself, and refuses it.
+func (s *Store) culprit(ctx context.Context, batches []usage.Batch, fresh []int, err error) error {
+	for _, i := range fresh {
+		alone := s.rehearse(ctx, batches, i)
+		if alone != nil && isDataError(alone) {
+			return refusal(&batches[i], i, journal.RefusedByStore, oneLine(alone), "this is a fault of gputally: report it with the batch")
+		}
+	}
+	return err
+}
+
+// rehearse writes one batch and takes it back.
+func (s *Store) rehearse(ctx context.Context, batches []usage.Batch, i int) error {
+	if _, err := s.conn.ExecContext(ctx, "BEGIN TRANSACTION"); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	err := s.conn.Raw(func(conn any) error {
+		_, err := s.writeRows(conn.(driver.Conn), batches, []int{i})
+		return err
+	})
+	s.words = vocabulary{} // it knows words now that nobody wrote
+	return errors.Join(err, s.rollBack(ctx))
+}
+
+// rollBack ends a transaction, also one that ended by itself.
+func (s *Store) rollBack(ctx context.Context) error {
+	if _, err := s.conn.ExecContext(ctx, "ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+		return fmt.Errorf("roll back: %w", err)
+	}
+	return nil
 }

@@ -14,6 +14,9 @@ import (
 
 // pass makes the batches at positions [from, to) whole.
 func (h *hourReader) pass(ctx context.Context, from, to int) error {
+	if err := h.stillThere(ctx); err != nil {
+		return err
+	}
 	p := &pass{hourReader: h, from: int32(from), to: int32(to)}
 	if err := gather(ctx, p, partitionTable, func(b *usage.Batch) *[]usage.PartitionRecord { return &b.Partitions }, readPartition); err != nil {
 		return err
@@ -28,6 +31,21 @@ func (h *hourReader) pass(ctx context.Context, from, to int) error {
 		return err
 	}
 	return gather(ctx, p, findingTable, func(b *usage.Batch) *[]usage.FindingRecord { return &b.Findings }, readFinding)
+}
+
+// stillThere reports an hour that was dropped while it is read.
+func (h *hourReader) stillThere(ctx context.Context) error {
+	found := 0
+	err := h.ask(ctx, batchTable, true, func(r *row) {
+		r.skip(batchColumn)
+		if _, ok := h.index[r.i64()]; ok {
+			found++
+		}
+	})
+	if err == nil && found != len(h.index) {
+		err = fmt.Errorf("%d of %d batches are gone: the hour was dropped meanwhile", len(h.index)-found, len(h.index))
+	}
+	return err
 }
 
 type pass struct {
@@ -54,10 +72,7 @@ func gather[T any](ctx context.Context, p *pass, t table, list func(*usage.Batch
 				to++
 			}
 			at, ok := p.index[n]
-			if !ok {
-				return fmt.Errorf("rows of batch %d, which is not in the hour", n)
-			}
-			if at >= p.from && at < p.to {
+			if ok && at >= p.from && at < p.to {
 				into := list(&p.heads[at].batch)
 				*into = putRun(p, &r, ch, from, to, *into, read)
 			}

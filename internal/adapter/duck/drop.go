@@ -20,10 +20,7 @@ func (s *Store) Drop(ctx context.Context, before time.Time) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("drop hours before %s: %w", before.UTC().Format(time.RFC3339), err)
 	}
-	if err := s.Checkpoint(ctx); err != nil {
-		return n, err
-	}
-	return n, s.unlink(directories...)
+	return n, s.settle(ctx, directories...)
 }
 
 func (s *Store) dropHours(ctx context.Context, before int32) (n int64, directories []string, err error) {
@@ -81,20 +78,30 @@ func rollback(tx *sql.Tx) error {
 	return nil
 }
 
-// unlink removes directories of sealed hours that count no longer, once nobody
-// reads them.
-func (s *Store) unlink(directories ...string) error {
+// settle makes a change of the sealed hours durable. Only then may the files that
+// counted before go: no accident can bring their entries back.
+func (s *Store) settle(ctx context.Context, old ...string) error {
 	s.mu.Lock()
-	s.unlinked = append(s.unlinked, directories...)
+	s.unlinked = append(s.unlinked, old...)
 	s.mu.Unlock()
-	// Waiting would hold up every reader behind a backup; the next seal, or the
-	// next Open, does it as well.
+	if err := s.Checkpoint(ctx); err != nil && !errors.Is(err, errNotNow) {
+		return err
+	}
+	return nil
+}
+
+// unlink removes the directories that count no longer, unless somebody reads files
+// just now. It is called after a checkpoint.
+func (s *Store) unlink() error {
+	// Waiting would hold up every reader behind a backup; the next checkpoint, or
+	// the next Open, does it as well.
 	if !s.files.TryLock() {
 		return nil
 	}
 	defer s.files.Unlock()
 	s.mu.Lock()
-	directories, s.unlinked = s.unlinked, nil
+	directories := s.unlinked
+	s.unlinked = nil
 	s.mu.Unlock()
 	var errs []error
 	for _, d := range directories {

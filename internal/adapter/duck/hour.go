@@ -4,10 +4,12 @@ package duck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gputally/gputally/internal/core/usage"
@@ -15,7 +17,7 @@ import (
 
 // Hour walks the batches that began in one hour, of one node or of all (""), by
 // agent, boot and sequence number, whether they are in the tables or sealed,
-// all as of one moment. What it yields shares parts with what it yields later:
+// all as of the moment of the call. What it yields shares parts with what it yields later:
 // it is not to be changed. The first error is yielded, and is the last.
 //
 // The rows of an hour lie in the order of their arrival, not of agents. Sorting
@@ -39,23 +41,19 @@ func (s *Store) walkHour(ctx context.Context, hour int32, node string, yield fun
 	if err := s.usable(); err != nil {
 		return err
 	}
-	s.files.RLock()
-	defer s.files.RUnlock()
 	conn, err := connectColumnar(s.columns)
 	if err != nil {
 		return err
 	}
 	defer conn.close()
-	if err := conn.exec(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
-		return err
-	}
-	h := &hourReader{conn: conn, raw: s.sealedPath(""), hour: hour, node: node, memo: newMemo(), words: newWords()}
-	if err := h.open(ctx); err != nil {
+	h := &hourReader{conn: conn, files: &s.files, raw: s.sealedPath(""), hour: hour, node: node, memo: newMemo(), words: newWords()}
+	if err := h.atOneMoment(ctx, h.open); err != nil {
 		return err
 	}
 	for from := 0; from < len(h.heads); from += passBatches {
 		to := min(from+passBatches, len(h.heads))
-		if err := h.pass(ctx, from, to); err != nil {
+		err := h.atOneMoment(ctx, func(ctx context.Context) error { return h.pass(ctx, from, to) })
+		if err != nil {
 			return err
 		}
 		for i := from; i < to; i++ {
@@ -113,9 +111,15 @@ func literal(text string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), "'", "''") + "'"
 }
 
-// hourReader reads the tables of one hour, within one transaction.
+// hourReader reads the tables of one hour.
+//
+// No transaction is open while batches are handed out: an old one would keep
+// everybody from making checkpoints. The rows of a batch never change and are
+// either in the tables or sealed, so what was not there at first is passed over,
+// and what moved meanwhile is found where it is now.
 type hourReader struct {
 	conn   *columnar
+	files  *sync.RWMutex
 	raw    string // where sealed hours lie
 	hour   int32
 	node   string
@@ -133,11 +137,21 @@ type head struct {
 	batch  usage.Batch
 }
 
-// open reads what batches there are, their gaps, and the words of the hour.
-func (h *hourReader) open(ctx context.Context) (err error) {
-	if h.sealed, err = h.conn.sealedDirectory(ctx, h.hour); err != nil {
+// atOneMoment runs f within one transaction, while no file is removed.
+func (h *hourReader) atOneMoment(ctx context.Context, f func(context.Context) error) (err error) {
+	h.files.RLock()
+	defer h.files.RUnlock()
+	if err := h.conn.exec(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
 		return err
 	}
+	if h.sealed, err = h.conn.sealedDirectory(ctx, h.hour); err == nil {
+		err = f(ctx)
+	}
+	return errors.Join(err, h.conn.exec(context.WithoutCancel(ctx), "COMMIT"))
+}
+
+// open reads what batches there are, their gaps, and the words of the hour.
+func (h *hourReader) open(ctx context.Context) (err error) {
 	err = h.ask(ctx, batchTable, true, func(r *row) {
 		at, b := readBatch(r)
 		h.heads = append(h.heads, head{at.batch, b})

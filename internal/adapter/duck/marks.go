@@ -162,20 +162,22 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 		}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for src := range s.dirty {
 		s.marks[src].durable = s.marks[src].accepted
 	}
 	clear(s.dirty)
-	return nil
+	s.mu.Unlock()
+	return s.unlink()
 }
 
-// checkpointTries bounds the waiting for others: about three seconds.
-const checkpointTries = 12
+// checkpointTries bounds the waiting for others: about half a second.
+const checkpointTries = 9
 
-// runCheckpoint tries again for a while where DuckDB sees another transaction
-// that it would have to wait for. None of ours writes while write is held; one
-// that just ends can still be in the way.
+// errNotNow says that somebody reads the database from before: a backup takes
+// minutes. The next checkpoint makes up for it.
+var errNotNow = errors.New("others are still reading what was there before")
+
+// runCheckpoint tries again for a while where another transaction is in the way.
 func (s *Store) runCheckpoint(ctx context.Context) (err error) {
 	for try := range checkpointTries {
 		_, err = s.conn.ExecContext(ctx, "CHECKPOINT")
@@ -188,5 +190,5 @@ func (s *Store) runCheckpoint(ctx context.Context) (err error) {
 		case <-time.After(time.Millisecond << try):
 		}
 	}
-	return err
+	return fmt.Errorf("%w: %w", errNotNow, err)
 }

@@ -71,11 +71,7 @@ func (s *Store) seal(ctx context.Context, hour int32) error {
 	if err != nil {
 		return err
 	}
-	// The old files may go when no accident can bring their entry back.
-	if err := s.Checkpoint(ctx); err != nil {
-		return err
-	}
-	return s.unlink(old)
+	return s.settle(ctx, old)
 }
 
 // sealHour writes the files and changes over to them. It returns the directory

@@ -81,6 +81,10 @@ func (m *memory) Acks(agent string) (out []journal.Ack) {
 	return out
 }
 
+func (m *memory) set(f func()) { m.mu.Lock(); defer m.mu.Unlock(); f() }
+
+func (m *memory) count() (n int) { m.set(func() { n = m.checkpoints }); return n }
+
 func sound(agent string, seq uint64) usage.Batch {
 	return usage.Batch{Version: usage.BatchVersion, Node: "n", Agent: agent, Boot: "b", Seq: seq, StartMS: 1000, DurationMS: 10}
 }
@@ -147,7 +151,7 @@ func TestDurableFollows(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(9 * time.Second)
-		if m.checkpoints != 0 {
+		if m.count() != 0 {
 			t.Error("a checkpoint came early")
 		}
 		time.Sleep(2 * time.Second)
@@ -155,10 +159,10 @@ func TestDurableFollows(t *testing.T) {
 			t.Error("not durable after CheckpointEvery")
 		}
 		time.Sleep(time.Hour)
-		if m.checkpoints != 1 {
-			t.Errorf("%d checkpoints while nothing came, want 1", m.checkpoints)
+		if m.count() != 1 {
+			t.Errorf("%d checkpoints while nothing came, want 1", m.count())
 		}
-		m.failCheck = errors.New("disk full")
+		m.set(func() { m.failCheck = errors.New("disk full") })
 		if _, err := i.Take(t.Context(), []usage.Batch{sound("a", 2)}); err != nil {
 			t.Fatal(err)
 		}
@@ -166,9 +170,9 @@ func TestDurableFollows(t *testing.T) {
 		if st := i.Status(); st.CheckpointErrors != 2 || i.Acks("a")[0].Durable.Has(2) {
 			t.Errorf("%+v", st)
 		}
-		m.failCheck = nil
-		if err := stop(); err != nil || m.checkpoints != 2 {
-			t.Errorf("at the end %d checkpoints, %v", m.checkpoints, err)
+		m.set(func() { m.failCheck = nil })
+		if err := stop(); err != nil || m.count() != 2 {
+			t.Errorf("at the end %d checkpoints, %v", m.count(), err)
 		}
 	})
 }
@@ -260,11 +264,11 @@ func TestStoreFails(t *testing.T) {
 	m := newMemory()
 	running(t, m, IngestConfig{}, func(t *testing.T, i *Ingest, stop func() error) {
 		var busy *journal.Busy
-		m.fail = errors.New("disk full")
+		m.set(func() { m.fail = errors.New("disk full") })
 		if _, err := i.Take(t.Context(), []usage.Batch{sound("a", 1)}); !errors.As(err, &busy) || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("%v", err)
 		}
-		m.fail = fmt.Errorf("%w: out of memory", journal.ErrBroken)
+		m.set(func() { m.fail = fmt.Errorf("%w: out of memory", journal.ErrBroken) })
 		if _, err := i.Take(t.Context(), []usage.Batch{sound("a", 1)}); !errors.As(err, &busy) {
 			t.Errorf("%v", err)
 		}
@@ -279,6 +283,7 @@ func TestStoreFails(t *testing.T) {
 
 // archive is an Archive in memory.
 type archive struct {
+	mu     sync.Mutex
 	hours  []time.Time
 	sealed []time.Time
 	before time.Time
@@ -286,6 +291,8 @@ type archive struct {
 }
 
 func (a *archive) Sealable(_ context.Context, before time.Time) (out []time.Time, _ error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, h := range a.hours {
 		if h.Before(before) {
 			out = append(out, h)
@@ -295,6 +302,8 @@ func (a *archive) Sealable(_ context.Context, before time.Time) (out []time.Time
 }
 
 func (a *archive) Seal(_ context.Context, hour time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.fail != nil {
 		return a.fail
 	}
@@ -303,6 +312,8 @@ func (a *archive) Seal(_ context.Context, hour time.Time) error {
 }
 
 func (a *archive) Drop(_ context.Context, before time.Time) (int64, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.before = before
 	return 7, nil
 }
@@ -321,8 +332,13 @@ func TestKeeper(t *testing.T) {
 		if st := k.Status(); st.Errors != 1 || len(a.sealed) != 0 || !strings.Contains(st.LastError, "disk full") || st.Dropped != 7 {
 			t.Errorf("%+v", st)
 		}
+		a.mu.Lock()
 		a.fail = nil
+		a.mu.Unlock()
 		time.Sleep(61 * time.Minute)
+		synctest.Wait()
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		if len(a.sealed) != 2 || k.Status().LastError != "" {
 			t.Errorf("sealed %v, %+v", a.sealed, k.Status())
 		}
