@@ -53,6 +53,16 @@ func TestSumIsExactBeyond64Bits(t *testing.T) {
 		if s.Big().Cmp(want) != 0 {
 			t.Fatalf("sum %s, want %s", s.Big(), want)
 		}
+		if f, _ := new(big.Rat).SetFrac(want, big.NewInt(int64(Unit))).Float64(); math.Abs(s.Float()-f) > math.Abs(f)*1e-15 {
+			t.Fatalf("as a float %v, want %v", s.Float(), f)
+		}
+		var back Sum
+		if err := back.UnmarshalText([]byte(s.String())); err != nil || back.Cmp(s) != 0 {
+			t.Fatalf("%s reads as %s, %v", s, back, err)
+		}
+		if s.Neg().Big().Cmp(new(big.Int).Neg(want)) != 0 || s.Cmp(Sum{}) != want.Sign() {
+			t.Fatalf("%s: negative %s, compared with nothing %d", s, s.Neg(), s.Cmp(Sum{}))
+		}
 		if n, err := s.Nano(); (err == nil) != want.IsInt64() || err == nil && int64(n) != want.Int64() {
 			t.Fatalf("as an amount %d, %v; want %s", n, err, want)
 		}

@@ -23,8 +23,21 @@ const digits = 9
 // Parse reads a decimal number such as "21.957642" or "-3". More than nine
 // decimal places are an error unless they are zeros: an amount is exact.
 func Parse(text string) (Nano, error) {
-	bad := func(why string) (Nano, error) { return 0, fmt.Errorf("read amount %q: %s", text, why) }
-	sign, rest := Nano(1), text
+	sign, whole, part, err := split(text)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(whole+part, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read amount %q: it is too large", text)
+	}
+	return sign * Nano(n), nil
+}
+
+// split parts a decimal number into its sign, the digits before the point and
+// the nine after it.
+func split(text string) (sign Nano, whole, part string, err error) {
+	sign, rest := 1, text
 	switch {
 	case strings.HasPrefix(rest, "-"):
 		sign, rest = -1, rest[1:]
@@ -33,19 +46,15 @@ func Parse(text string) (Nano, error) {
 	}
 	whole, part, dotted := strings.Cut(rest, ".")
 	if !allDigits(whole) || !allDigits(part) || whole == "" || dotted && part == "" {
-		return bad("write a decimal number, such as 21.957642")
+		return 0, "", "", fmt.Errorf("read amount %q: write a decimal number, such as 21.957642", text)
 	}
 	if len(part) > digits {
 		if strings.Trim(part[digits:], "0") != "" {
-			return bad("it has more than nine decimal places")
+			return 0, "", "", fmt.Errorf("read amount %q: it has more than nine decimal places", text)
 		}
 		part = part[:digits]
 	}
-	n, err := strconv.ParseInt(whole+part+strings.Repeat("0", digits-len(part)), 10, 64)
-	if err != nil {
-		return bad("it is too large")
-	}
-	return sign * Nano(n), nil
+	return sign, whole, part + strings.Repeat("0", digits-len(part)), nil
 }
 
 func allDigits(s string) bool {

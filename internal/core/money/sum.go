@@ -3,6 +3,7 @@
 package money
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"math/bits"
@@ -54,5 +55,39 @@ func (s Sum) String() string {
 
 // Float is the sum in whole units, as close as a float comes: for display.
 func (s Sum) Float() float64 {
+	if s.hi < 0 { // the halves of a negative number nearly cancel each other
+		return -s.Neg().Float()
+	}
 	return (float64(s.hi)*(1<<64) + float64(s.lo)) / float64(Unit)
+}
+
+// Neg is the sum with the other sign.
+func (s Sum) Neg() Sum {
+	lo, borrow := bits.Sub64(0, s.lo, 0)
+	return Sum{hi: -s.hi - int64(borrow), lo: lo}
+}
+
+// Cmp is -1, 0 or +1 as the sum is less than, equal to or more than another.
+func (s Sum) Cmp(o Sum) int { return cmp.Or(cmp.Compare(s.hi, o.hi), cmp.Compare(s.lo, o.lo)) }
+
+// MarshalText writes the exact decimal number.
+func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Sum) UnmarshalText(text []byte) error {
+	sign, whole, part, err := split(string(text))
+	if err != nil {
+		return err
+	}
+	n, _ := new(big.Int).SetString(whole+part, 10) // digits alone
+	if sign < 0 {
+		n.Neg(n)
+	}
+	hi := new(big.Int).Rsh(n, 64) // rounds down, as two's complement needs it
+	if !hi.IsInt64() {
+		return fmt.Errorf("read amount %q: it is too large", text)
+	}
+	s.hi = hi.Int64()
+	s.lo = n.Sub(n, hi.Lsh(hi, 64)).Uint64()
+	return nil
 }
