@@ -25,7 +25,7 @@ build: ## Build both programs into bin/
 ##@ Develop
 .PHONY: test
 test: need-gcc ## All tests that need no root
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 .PHONY: race
 race: need-gcc ## The same with the race detector
