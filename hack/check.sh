@@ -17,7 +17,7 @@ step "go.mod is tidy"
 go mod tidy -diff
 
 step "race detector"
-go test -race ./internal/adapter/... ./internal/app/... ./cmd/...
+go test -race -timeout 30m ./internal/adapter/... ./internal/app/... ./cmd/...
 
 step "mock library under AddressSanitizer"
 make --no-print-directory -C test/mocknvml asan-test
