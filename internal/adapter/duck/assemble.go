@@ -5,32 +5,56 @@ package duck
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/gputally/gputally/internal/core/journal"
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
-// pass makes the batches at positions [from, to) whole.
-func (h *hourReader) pass(ctx context.Context, from, to int) error {
-	if err := h.stillThere(ctx); err != nil {
-		return err
+// pass makes the batches at positions [from, to) whole, half of the tables on
+// each of two connections: DuckDB hands out an answer to one reader only, and
+// making records of it is as much work again.
+func (h *hourReader) pass(ctx context.Context, other *columnar, from, to int) error {
+	beside := *h
+	beside.conn, beside.memo = other, newMemo()
+	halves := []struct {
+		*pass
+		tables func(context.Context, *pass) error
+	}{
+		{&pass{hourReader: h, from: int32(from), to: int32(to)}, partitionsAndPods},
+		{&pass{hourReader: &beside, from: int32(from), to: int32(to)}, holdersAndGrants},
 	}
-	p := &pass{hourReader: h, from: int32(from), to: int32(to)}
+	errs := make([]error, len(halves))
+	var wg sync.WaitGroup
+	for i, half := range halves {
+		wg.Go(func() {
+			errs[i] = half.atOneMoment(ctx, func(ctx context.Context) error {
+				return errors.Join(half.stillThere(ctx), half.tables(ctx, half.pass))
+			})
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func partitionsAndPods(ctx context.Context, p *pass) error {
 	if err := gather(ctx, p, partitionTable, func(b *usage.Batch) *[]usage.PartitionRecord { return &b.Partitions }, readPartition); err != nil {
-		return err
-	}
-	if err := gather(ctx, p, holderTable, func(b *usage.Batch) *[]usage.Record { return &b.Holders }, readHolder); err != nil {
-		return err
-	}
-	if err := gather(ctx, p, grantTable, func(b *usage.Batch) *[]usage.GrantRecord { return &b.Grants }, readGrant); err != nil {
 		return err
 	}
 	if err := gather(ctx, p, podTable, func(b *usage.Batch) *[]usage.PodRecord { return &b.Pods }, readPod); err != nil {
 		return err
 	}
 	return gather(ctx, p, findingTable, func(b *usage.Batch) *[]usage.FindingRecord { return &b.Findings }, readFinding)
+}
+
+func holdersAndGrants(ctx context.Context, p *pass) error {
+	if err := gather(ctx, p, holderTable, func(b *usage.Batch) *[]usage.Record { return &b.Holders }, readHolder); err != nil {
+		return err
+	}
+	return gather(ctx, p, grantTable, func(b *usage.Batch) *[]usage.GrantRecord { return &b.Grants }, readGrant)
 }
 
 // stillThere reports an hour that was dropped while it is read.

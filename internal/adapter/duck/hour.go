@@ -50,10 +50,14 @@ func (s *Store) walkHour(ctx context.Context, hour int32, node string, yield fun
 	if err := h.atOneMoment(ctx, h.open); err != nil {
 		return err
 	}
+	other, err := connectColumnar(s.columns)
+	if err != nil {
+		return err
+	}
+	defer other.close()
 	for from := 0; from < len(h.heads); from += passBatches {
 		to := min(from+passBatches, len(h.heads))
-		err := h.atOneMoment(ctx, func(ctx context.Context) error { return h.pass(ctx, from, to) })
-		if err != nil {
+		if err := h.pass(ctx, other, from, to); err != nil {
 			return err
 		}
 		for i := from; i < to; i++ {
