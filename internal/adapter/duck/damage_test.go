@@ -132,6 +132,9 @@ func TestReplayWithoutMemoryIsNoDamage(t *testing.T) {
 	for text, corrupt := range map[string]bool{
 		`IO Error: Corrupt WAL file: entry at byte position 4242 computed checksum 1 does not match stored checksum 2`: true,
 		`Failure while replaying WAL file "x.wal": Serialization Error: Failed to deserialize: field id mismatch`:      true,
+		`Failure while replaying checkpoint WAL file "x.wal": checkpoint WAL cannot contain a checkpoint marker`:       true,
+		`IO Error: Corrupt Encrypted WAL file: entry size exceeded remaining data in file at byte position 1`:          true,
+		`IO Error: Cannot open file "x.wal": Permission denied`:                                                        false,
 		`Failure while replaying WAL file "x.wal": Out of Memory Error: failed to pin block of size 256.0 KiB`:         false,
 		`IO Error: Could not set lock on file "x": Conflicting lock is held in /bin/x (PID 1)`:                         false,
 		`Failure while replaying WAL file "x.wal": IO Error: Could not write file "x": No space left on device`:        false,

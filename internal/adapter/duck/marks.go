@@ -151,7 +151,7 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 	if err := s.runCheckpoint(ctx); err != nil {
 		return s.judge(fmt.Errorf("checkpoint: %w", err))
 	}
-	for _, path := range []string{s.path() + logSuffix, s.path() + ".checkpoint" + logSuffix} {
+	for _, path := range s.logs() {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, os.ErrNotExist):

@@ -105,8 +105,8 @@ func (s *Store) connect(ctx context.Context) ([]Problem, error) {
 	if !isCorruptLog(err) {
 		return nil, s.explain(err)
 	}
-	aside := s.path() + logSuffix + ".corrupt-" + s.opt.Now().UTC().Format("20060102T150405.000Z")
-	if mv := os.Rename(s.path()+logSuffix, aside); mv != nil {
+	aside, mv := s.setLogAside()
+	if mv != nil {
 		return nil, fmt.Errorf("open journal: %w; set the damaged log aside: %w", err, mv)
 	}
 	p := Problem{Kind: CorruptLog, File: aside, Detail: oneLine(err),
@@ -115,6 +115,34 @@ func (s *Store) connect(ctx context.Context) ([]Problem, error) {
 		return []Problem{p}, s.explain(err)
 	}
 	return []Problem{p}, nil
+}
+
+// setLogAside renames the log and what DuckDB keeps beside it while it makes a
+// checkpoint or recovers from one, and returns the new name of the first.
+func (s *Store) setLogAside() (name string, err error) {
+	mark := ".corrupt-" + s.opt.Now().UTC().Format("20060102T150405.000Z")
+	for _, path := range s.logs() {
+		err := os.Rename(path, path+mark)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if name == "" {
+			name = path + mark
+		}
+	}
+	if name == "" {
+		return "", errors.New("there is no log")
+	}
+	return name, syncDir(s.dir)
+}
+
+// logs are the files that may hold what is not in the database file.
+func (s *Store) logs() []string {
+	log := s.path() + logSuffix
+	return []string{log, log + ".checkpoint", log + ".recovery"}
 }
 
 func (s *Store) dial(ctx context.Context) error {
@@ -170,12 +198,13 @@ func (s *Store) closeAll() error {
 }
 
 // corruptLog are the words with which DuckDB 1.5 says that a log is damaged.
-// A replay that fails for want of memory or disk is none of these: nothing is
-// wrong with such a log.
-var corruptLog = regexp.MustCompile(`(?i)corrupt WAL|WAL file.*(checksum|corrupt|version)|(replay|read)ing WAL.*(serializ|deserializ|checksum|corrupt)`)
+// One whose replay fails again and again for whatever else is one, too: with it the
+// server would never start. A replay that fails for want of memory or disk is none:
+// nothing is wrong with such a log.
+var corruptLog = regexp.MustCompile(`(?i)corrupt (encrypted )?WAL|failure while replaying|WAL file.*(checksum|corrupt|version)`)
 
 // notCorrupt are the words of failures that pass.
-var notCorrupt = regexp.MustCompile(`(?i)out of memory|could not allocate|no space left|permission denied|lock on file`)
+var notCorrupt = regexp.MustCompile(`(?i)out of memory|could not allocate|no space left|permission denied|lock on file|too many open files|interrupt|(could not|cannot|failed to) (read|write|open|fsync|sync|move|truncate)`)
 
 func isCorruptLog(err error) bool {
 	return corruptLog.MatchString(oneLine(err)) && !notCorrupt.MatchString(err.Error())
