@@ -3,9 +3,9 @@
 package procfs
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gputally/gputally/internal/core/sample"
@@ -14,93 +14,69 @@ import (
 // known is what was last read of a process.
 type known struct {
 	process sample.Process
+	program program   // the one that ran when it was read
+	envOf   program   // the one whose environment was read
 	readAt  time.Time // when all its files were read
 	askedAt time.Time // when a caller last named its PID
 	goneAt  time.Time // when it was first missing, zero while it lives
 	// settled: two full reads agreed. Before that a runtime may still be
 	// moving the process to its cgroup, or about to run the real program.
 	settled bool
-	stat    held
+	// refreshAt is when its files are to be read again although nothing tells
+	// of a change.
+	refreshAt time.Time
 }
 
 // Processes reads the processes of the given PIDs. One whose PID is missing
 // from /proc comes back as it was last seen, with Gone set, until the grace
 // time is over; one never seen has nothing but Gone. A process that exists but
-// cannot be read, and was not read before, is left out.
+// was not read yet, because it cannot be or the budget is used up, is left out.
+//
+// Nobody may change the answer: where nothing has changed the next call gives
+// the same map again.
 func (r *Reader) Processes(pids []int) map[int]sample.Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.opts.Now()
-	out := make(map[int]sample.Process, len(pids))
+	c := round{Reader: r, now: r.opts.Now()}
+	r.alive.sweep()
 	for _, pid := range pids {
-		if _, twice := out[pid]; twice || pid <= 0 {
-			continue
-		}
-		if p, ok := r.process(pid, now); ok {
-			out[pid] = p
+		if pid > 0 {
+			c.look(pid)
 		}
 	}
-	r.forget(now)
+	c.refresh()
+	out := c.answer(pids)
+	r.forget(c.now)
 	return out
 }
 
-func (r *Reader) process(pid int, now time.Time) (sample.Process, bool) {
-	k := r.known[pid]
-	if k != nil {
-		k.askedAt = now
-	}
-	s, err := r.readStat(pid, k)
-	switch {
-	case err != nil && vanished(err):
-		return r.gone(k, now), true
-	case err != nil:
-		if k == nil {
-			return sample.Process{}, false
-		}
-		return k.process, true
-	case k == nil || k.process.StartTicks != s.start:
-		fresh := &known{askedAt: now}
-		if !r.readAll(pid, fresh, s, now) {
-			return r.gone(k, now), true
-		}
-		r.drop(pid)
-		k, r.known[pid] = fresh, fresh
-	case s.ended():
-		// Nothing more can be read of it, and nothing changes.
-	case !k.settled || string(s.comm) != k.process.Comm || now.Sub(k.readAt) >= r.opts.Refresh:
-		if !r.readAll(pid, k, s, now) {
-			return r.gone(k, now), true
-		}
-	}
-	return k.process, true
+// lastAnswer is what Processes said, and was asked, when something had changed.
+type lastAnswer struct {
+	pids, missing []int
+	out           map[int]sample.Process
 }
 
-// gone is the answer for a missing process. A new process under the same PID
-// has another start time and ends the memory of the old one (process).
-func (r *Reader) gone(k *known, now time.Time) sample.Process {
-	if k == nil {
-		return sample.Process{Gone: true}
+// answer is what is known of the processes asked for.
+func (c *round) answer(pids []int) map[int]sample.Process {
+	last := &c.last
+	if last.out != nil && !c.changed && slices.Equal(pids, last.pids) && slices.Equal(c.missing, last.missing) {
+		return last.out
 	}
-	if k.goneAt.IsZero() {
-		k.goneAt = now
-		k.process.Gone = true
+	out := make(map[int]sample.Process, len(pids))
+	for _, pid := range pids {
+		if k := c.known[pid]; k != nil {
+			out[pid] = k.process
+		}
 	}
-	if now.Sub(k.goneAt) >= r.opts.Grace {
-		return sample.Process{Gone: true}
+	for _, pid := range c.missing {
+		out[pid] = sample.Process{Gone: true}
 	}
-	return k.process
+	*last = lastAnswer{pids: slices.Clone(pids), missing: c.missing, out: out}
+	return out
 }
 
-// readStat reads the stat of a process: of the very one that k is, where its
-// file is held, or else of the one that has the PID now.
-func (r *Reader) readStat(pid int, k *known) (stat, error) {
-	if k != nil && k.stat.fd != 0 {
-		text, err := k.stat.read(r.buf[:cap(r.buf)])
-		if err == nil {
-			return parseStat(text)
-		}
-		r.holder.release(&k.stat)
-	}
+// readStat reads the stat of the process that has a PID now.
+func (r *Reader) readStat(pid int) (stat, error) {
 	text, err := readInto(r.path(pid, "stat"), r.buf, maxFile)
 	if err != nil {
 		return stat{}, err
@@ -108,15 +84,15 @@ func (r *Reader) readStat(pid int, k *known) (stat, error) {
 	return parseStat(text)
 }
 
-// readAll reads every file of a process into k. What cannot be read keeps its
-// former value, which for a new process is none. It reports false, and leaves
-// k alone, where the process ended meanwhile: the files may then be those of
-// another one under the same PID.
-func (r *Reader) readAll(pid int, k *known, s stat, now time.Time) bool {
-	p := k.process
+// readAll reads every file of the process that has this stat into k. What
+// cannot be read keeps its former value, which for a new process is none. When
+// it is done the process may have ended, and the files may have been those of
+// another one under the same PID: who calls must ask whether it still lives.
+func (r *Reader) readAll(pid int, k *known, s stat, now time.Time) {
+	p, envOf := k.process, k.envOf
 	p.StartTicks, p.Comm, p.Gone = s.start, string(s.comm), false
-	if text, err := readInto(r.path(pid, "cgroup"), r.buf, maxFile); err == nil {
-		p.Cgroup = strings.TrimSpace(string(text))
+	if text, err := readInto(r.path(pid, "cgroup"), r.buf, maxFile); err == nil && p.Cgroup != string(bytes.TrimSpace(text)) {
+		p.Cgroup = string(bytes.TrimSpace(text))
 	}
 	if text, err := readInto(r.path(pid, "status"), r.buf, maxFile); err == nil {
 		if uid, ok := keyed(text, "Uid:"); ok {
@@ -124,17 +100,25 @@ func (r *Reader) readAll(pid int, k *known, s stat, now time.Time) bool {
 			p.User = r.users.name(int(uid), now)
 		}
 	}
-	if env, ok := readEnviron(r.path(pid, "environ")); ok {
-		p.Env = env
+	if s.program != envOf || !s.program.told() {
+		if env, ok := readEnviron(r.path(pid, "environ")); ok {
+			p.Env, envOf = env, s.program
+		}
 	}
-	r.holder.hold(&k.stat, r.path(pid, "stat"))
-	if again, err := r.readStat(pid, k); err != nil || again.start != s.start {
-		r.holder.release(&k.stat)
-		return false
+	settled := !k.readAt.IsZero() && k.process.Cgroup == p.Cgroup && k.process.Comm == p.Comm && k.program == s.program
+	wait := r.opts.Refresh
+	if settled && !k.settled {
+		wait = turn(pid, wait)
 	}
-	k.settled = !k.readAt.IsZero() && k.process.Cgroup == p.Cgroup && k.process.Comm == p.Comm
-	k.process, k.readAt, k.goneAt = p, now, time.Time{}
-	return true
+	k.process, k.program, k.envOf, k.settled, k.readAt, k.goneAt = p, s.program, envOf, settled, now, time.Time{}
+	k.refreshAt = now.Add(wait)
+}
+
+// turn spreads those whose first turn falls at once over a period: it is some
+// share of the period, which a PID always has and its neighbours do not.
+func turn(pid int, period time.Duration) time.Duration {
+	const goldenRatio = 2654435769 // of 2^32
+	return time.Duration(float64(uint32(pid)*goldenRatio) / (1 << 32) * float64(period))
 }
 
 func (r *Reader) path(pid int, file string) string {
@@ -142,12 +126,12 @@ func (r *Reader) path(pid int, file string) string {
 }
 
 // forget drops processes that are gone or were not asked for since the grace
-// time, and the longest unasked ones above MaxKept. Of one that was not asked
-// for now, only the memory stays: the kernel need not keep an open file for it.
+// time, and the longest unasked ones above MaxKept. One that was not asked for
+// now is remembered, and no longer watched.
 func (r *Reader) forget(now time.Time) {
 	for pid, k := range r.known {
 		if k.askedAt.Before(now) {
-			r.holder.release(&k.stat)
+			r.alive.drop(pid)
 		}
 		if over(k.goneAt, now, r.opts.Grace) || over(k.askedAt, now, r.opts.Grace) {
 			r.drop(pid)
@@ -173,19 +157,26 @@ func (r *Reader) forget(now time.Time) {
 }
 
 func (r *Reader) drop(pid int) {
-	if k := r.known[pid]; k != nil {
-		r.holder.release(&k.stat)
+	r.alive.drop(pid)
+	if r.known[pid] != nil {
 		delete(r.known, pid)
+		r.last.out = nil // it speaks of that process
 	}
 }
 
-// Close closes the files that are held open. The reader stays usable.
+// Close closes what is held open. The reader stays usable.
 func (r *Reader) Close() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, k := range r.known {
-		r.holder.release(&k.stat)
+	r.alive.close()
+	r.mu.Unlock()
+	r.usageMu.Lock()
+	for _, f := range r.files {
+		f.release(&r.holder)
 	}
+	r.usageMu.Unlock()
+	r.reachMu.Lock()
+	r.reach.alive.close()
+	r.reachMu.Unlock()
 }
 
 func over(since, now time.Time, span time.Duration) bool {

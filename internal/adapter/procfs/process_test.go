@@ -85,8 +85,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// A steady process costs one read of its stat: the other files may change
-// unseen until Refresh has passed.
+// Of a steady process that cannot be watched only the stat is read: the other
+// files may change unseen until Refresh has passed.
 func TestSteadyProcessIsReadFromStatAlone(t *testing.T) {
 	f, c := newTree(t), newClock()
 	f.process(7, "train", 42, "0::/a")
@@ -209,8 +209,8 @@ func TestRealProcess(t *testing.T) {
 	if got.UID != os.Getuid() || got.StartTicks == 0 || !strings.Contains(got.Cgroup, "0::/") {
 		t.Errorf("got %+v", got)
 	}
-	if r.holder.open != 1 {
-		t.Errorf("%d files held open, want 1", r.holder.open)
+	if len(r.alive.fds) != 1 {
+		t.Errorf("%d processes watched, want 1", len(r.alive.fds))
 	}
 	if d := cmp.Diff(got, r.Processes([]int{pid})[pid]); d != "" {
 		t.Error(d)
@@ -224,32 +224,8 @@ func TestRealProcess(t *testing.T) {
 	if d := cmp.Diff(got, again); d != "" {
 		t.Error(d)
 	}
-	if r.holder.open != 0 {
-		t.Errorf("%d files of an ended process held open", r.holder.open)
-	}
-}
-
-// Files held open are closed with what is forgotten, and by Close.
-func TestHeldFilesAreBounded(t *testing.T) {
-	c := newClock()
-	r := New(Options{Now: c.now})
-	r.Processes([]int{os.Getpid(), os.Getppid()})
-	if r.holder.open != 2 {
-		t.Errorf("%d held", r.holder.open)
-	}
-	c.pass(time.Second)
-	if r.Processes([]int{os.Getpid()}); r.holder.open != 1 {
-		t.Errorf("%d held after one was not asked for", r.holder.open)
-	}
-	c.pass(time.Hour)
-	if r.Processes([]int{os.Getpid()}); r.holder.open != 1 {
-		t.Errorf("%d held after one was forgotten", r.holder.open)
-	}
-	if r.Close(); r.holder.open != 0 {
-		t.Errorf("%d held after Close", r.holder.open)
-	}
-	if got := r.Processes([]int{os.Getpid()}); len(got) != 1 || got[os.Getpid()].Gone {
-		t.Errorf("after Close: %+v", got)
+	if len(r.alive.fds) != 0 {
+		t.Errorf("%d ended processes watched", len(r.alive.fds))
 	}
 }
 

@@ -21,23 +21,24 @@ type reachCache struct {
 	pods    podFinder
 	scanned time.Time
 	by      map[string]reached // by container cgroup
+	alive   watch              // of the processes through which they were looked at
 	err     error
 }
 
 type reached struct {
-	pid    int
-	start  uint64
-	probed time.Time
-	reach  sample.Reach
+	pid   int
+	start uint64
+	again time.Time // when to look again
+	reach sample.Reach
 }
 
 // Reach lists which GPU device nodes the containers of pods can open, sorted by
 // pod UID and container id. A container that was looked at and can open none
-// is listed with none: that is known, where a missing one is not. It looks for new containers every ReachScan, and
-// again at one whose first process changed or after ReachRefresh; in between
-// the last answer stands, as long as that process lives: what ended reaches nothing,
-// and its grant is over. Containers that could be looked at come back beside
-// the error for those that could not.
+// is listed with none: that is known, where a missing one is not. It looks for
+// new containers every ReachScan, and again at one whose first process ended,
+// or after ReachRefresh; in between the last answer stands, as long as that
+// process lives: what ended reaches nothing, and its grant is over. Containers
+// that could be looked at come back beside the error for those that could not.
 //
 // In cgroup v1 a node counts when the container sees it in its /dev and its
 // devices cgroup lets it be opened. v2 has no list of that kind: there a node
@@ -48,6 +49,7 @@ func (r *Reader) Reach() ([]sample.Reach, error) {
 	defer r.reachMu.Unlock()
 	now := r.opts.Now()
 	c := &r.reach
+	c.alive.sweep()
 	if c.scanned.IsZero() || now.Sub(c.scanned) >= r.opts.ReachScan {
 		c.scanned = now
 		if c.err = r.scanReach(c, now); c.err != nil {
@@ -56,7 +58,7 @@ func (r *Reader) Reach() ([]sample.Reach, error) {
 	}
 	var out []sample.Reach
 	for _, e := range c.by {
-		if r.lives(e) {
+		if c.alive.has(e.pid) || r.lives(e) {
 			out = append(out, e.reach)
 		}
 	}
@@ -68,12 +70,18 @@ func (r *Reader) Reach() ([]sample.Reach, error) {
 
 // lives reports whether the process through which a container was looked at is still there.
 func (r *Reader) lives(e reached) bool {
-	text, err := readInto(r.path(e.pid, "stat"), nil, maxFile)
+	s, ok := r.livingStat(e.pid)
+	return ok && s.start == e.start
+}
+
+// livingStat reads the stat of a process that has not ended.
+func (r *Reader) livingStat(pid int) (stat, bool) {
+	text, err := readInto(r.path(pid, "stat"), make([]byte, surelyWhole), maxFile)
 	if err != nil {
-		return false
+		return stat{}, false
 	}
 	s, err := parseStat(text)
-	return err == nil && s.start == e.start && !s.ended()
+	return s, err == nil && !s.ended()
 }
 
 // scanReach brings the cache up to date.
@@ -90,7 +98,7 @@ func (r *Reader) scanReach(c *reachCache, now time.Time) error {
 	fresh := make(map[string]reached, len(c.by))
 	var problems []error
 	for _, p := range pods {
-		for _, rel := range containersOf(tree.containers(), p.rel) {
+		for _, rel := range c.containersOf(tree.containers(), p.rel) {
 			e, err := r.reachOf(tree, rel, major, c.by[rel], now)
 			if err != nil {
 				problems = append(problems, err)
@@ -101,10 +109,30 @@ func (r *Reader) scanReach(c *reachCache, now time.Time) error {
 		}
 	}
 	c.by = fresh
+	r.watchReached(c)
 	if len(problems) > 0 {
 		return fmt.Errorf("%d containers: %w", len(problems), errors.Join(problems[:min(3, len(problems))]...))
 	}
 	return nil
+}
+
+// watchReached watches the processes through which containers were looked at,
+// and no others.
+func (r *Reader) watchReached(c *reachCache) {
+	wanted := make(map[int]bool, len(c.by))
+	for _, e := range c.by {
+		wanted[e.pid] = true
+		if c.alive.has(e.pid) {
+			continue
+		}
+		if s, ok := r.livingStat(e.pid); ok && s.start == e.start {
+			c.alive.add(r.opts.Proc, e.pid, s)
+		}
+		if !r.lives(e) {
+			c.alive.drop(e.pid)
+		}
+	}
+	c.alive.keep(wanted)
 }
 
 func (r *Reader) major() int {
@@ -118,11 +146,14 @@ func (r *Reader) major() int {
 // reachOf looks at one container, or keeps the last answer where it is still
 // good. The result has no pid where the container has no process.
 func (r *Reader) reachOf(tree layout, rel string, major int, last reached, now time.Time) (reached, error) {
+	if r.reach.alive.has(last.pid) && now.Before(last.again) {
+		return last, nil
+	}
 	pid, start, ok := r.firstProcess(tree.containers()+rel, 2)
 	if !ok {
 		return reached{}, nil
 	}
-	if last.pid == pid && last.start == start && now.Sub(last.probed) < r.opts.ReachRefresh {
+	if last.pid == pid && last.start == start && now.Before(last.again) {
 		return last, nil
 	}
 	reach, err := r.probe(tree, rel, pid, major)
@@ -132,7 +163,11 @@ func (r *Reader) reachOf(tree layout, rel string, major int, last reached, now t
 		}
 		return reached{}, err
 	}
-	return reached{pid: pid, start: start, probed: now, reach: reach}, nil
+	wait := r.opts.ReachRefresh
+	if last.pid == 0 {
+		wait = turn(pid, wait)
+	}
+	return reached{pid: pid, start: start, again: now.Add(wait), reach: reach}, nil
 }
 
 // probe reads what a container can open, through one process of it.
@@ -172,8 +207,9 @@ func (r *Reader) openable(pid int, seen visible, looked []string) ([]int, []stri
 	return slices.DeleteFunc(seen.minors, func(m int) bool { return seen.fromHost[m] }), looked
 }
 
-// containersOf lists the cgroups of a pod's containers.
-func containersOf(root, pod string) []string {
+// containersOf lists the cgroups of a pod's containers. A path does not come to
+// mean another container.
+func (c *reachCache) containersOf(root, pod string) []string {
 	names, err := subdirectories(root + pod)
 	if err != nil {
 		return nil // the pod ended
@@ -181,9 +217,12 @@ func containersOf(root, pod string) []string {
 	var out []string
 	for _, name := range names {
 		rel := pod + "/" + name
-		if owner := workload.ParseCgroup("0::" + rel); owner.ContainerID != "" && !owner.Monitor {
-			out = append(out, rel)
+		if _, known := c.by[rel]; !known {
+			if owner := workload.ParseCgroup("0::" + rel); owner.ContainerID == "" || owner.Monitor {
+				continue
+			}
 		}
+		out = append(out, rel)
 	}
 	return out
 }
@@ -200,11 +239,7 @@ func (r *Reader) firstProcess(dir string, depth int) (pid int, start uint64, ok 
 		if err != nil || pid == 0 { // 0: a process outside our pid namespace
 			continue
 		}
-		stat, err := readInto(r.path(pid, "stat"), nil, maxFile)
-		if err != nil {
-			continue
-		}
-		if s, err := parseStat(stat); err == nil && !s.ended() {
+		if s, ok := r.livingStat(pid); ok {
 			return pid, s.start, true
 		}
 	}

@@ -21,9 +21,12 @@ type Options struct {
 	Grace time.Duration
 	// MaxKept bounds how many processes are remembered; 8192 if zero.
 	MaxKept int
-	// Refresh is how often the cgroup, user and environment of a steady
-	// process are read again; 60 s if zero.
+	// Refresh is how often the files of a steady process are read again; 60 s
+	// if zero.
 	Refresh time.Duration
+	// Budget is how long one call of Processes may go on reading processes
+	// whole; without end if zero.
+	Budget time.Duration
 	// ReachScan is how often Reach looks for new containers (15 s if zero);
 	// ReachRefresh how often it looks again at a known one (60 s if zero).
 	ReachScan    time.Duration
@@ -64,19 +67,22 @@ type Reader struct {
 	users users
 	lstat func(path string) (nodeStat, error)
 
-	mu     sync.Mutex // guards known, buf and holder
-	known  map[int]*known
-	buf    []byte
-	holder holder
+	mu    sync.Mutex // guards what follows
+	known map[int]*known
+	alive watch // of the known ones that were asked for last
+	last  lastAnswer
+	buf   []byte
 
-	usageMu sync.Mutex // guards pods
+	usageMu sync.Mutex // guards what follows
 	pods    podFinder
+	files   map[string]*podFiles // by cgroup
+	holder  holder
 
 	reachMu sync.Mutex // guards reach
 	reach   reachCache
 }
 
-// New returns a reader. It opens nothing yet.
+// New returns a reader. It opens nothing yet. Close it.
 func New(opts Options) *Reader {
 	opts = opts.withDefaults()
 	return &Reader{
@@ -84,6 +90,9 @@ func New(opts Options) *Reader {
 		users: users{path: opts.Passwd},
 		lstat: lstatNode,
 		known: map[int]*known{},
+		alive: newWatch(),
 		buf:   make([]byte, 4096),
+		files: map[string]*podFiles{},
+		reach: reachCache{alive: newWatch()},
 	}
 }

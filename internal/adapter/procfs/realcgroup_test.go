@@ -85,8 +85,16 @@ func TestRealCgroups(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("the pod is not among %+v (%v)", usage, err)
 	}
-	if usage[i].CPUNanos > 1e12 || usage[i].MemoryBytes > 1<<40 {
-		t.Errorf("got %+v", usage[i])
+	first := usage[i]
+	if first.CPUNanos > 1e12 || first.MemoryBytes > 1<<40 {
+		t.Errorf("got %+v", first)
+	}
+	if r.holder.open < 3 {
+		t.Errorf("%d files held open", r.holder.open)
+	}
+	again, _ := r.PodUsage()
+	if i := slices.IndexFunc(again, func(u sample.PodUsage) bool { return u.PodUID == uid }); i < 0 || again[i].CPUNanos < first.CPUNanos {
+		t.Errorf("from open files: %+v, before %+v", again, usage)
 	}
 	reach, err := r.Reach()
 	j := slices.IndexFunc(reach, func(x sample.Reach) bool { return x.PodUID == uid })
@@ -105,6 +113,26 @@ func TestRealCgroups(t *testing.T) {
 	reach, _ = New(Options{}).Reach()
 	if !slices.ContainsFunc(reach, func(x sample.Reach) bool { return x.PodUID == uid && len(x.Minors) == 0 }) {
 		t.Errorf("a container that may open nothing: %+v", reach)
+	}
+	if err := input.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait()
+	reach, _ = r.Reach()
+	if slices.ContainsFunc(reach, func(x sample.Reach) bool { return x.PodUID == uid }) {
+		t.Errorf("what ended reaches %+v", reach)
+	}
+	for _, d := range slices.Backward(dirs) {
+		if err := os.Remove(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	usage, _ = r.PodUsage()
+	if slices.ContainsFunc(usage, func(u sample.PodUsage) bool { return u.PodUID == uid }) || r.files[pod] != nil {
+		t.Errorf("a pod without a cgroup uses %+v", usage)
+	}
+	if r.Close(); r.holder.open != 0 || len(r.reach.alive.fds) != 0 {
+		t.Errorf("after Close %d files are open, %d processes watched", r.holder.open, len(r.reach.alive.fds))
 	}
 }
 

@@ -10,10 +10,19 @@ import (
 
 // stat is what of /proc/PID/stat matters.
 type stat struct {
-	comm  []byte
-	state byte
-	start uint64 // ticks since boot, field 22
+	pid     int // field 1
+	comm    []byte
+	state   byte
+	start   uint64 // ticks since boot, field 22
+	program program
 }
+
+// program tells one program of a process from the next: where its stack and
+// its environment begin, fields 28 and 50. The kernel draws both anew at each
+// exec. They are 0 for a reader who may not know.
+type program [2]uint64
+
+func (p program) told() bool { return p[1] != 0 }
 
 // parseStat reads a line of /proc/PID/stat. The command is in parentheses and
 // may hold spaces, parentheses and newlines itself: it ends at the last ')'.
@@ -31,7 +40,18 @@ func parseStat(line []byte) (stat, error) {
 	if err != nil {
 		return stat{}, fmt.Errorf("parse stat: start time: %w", err)
 	}
-	return stat{comm: line[open+1 : end], state: state[0], start: ticks}, nil
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(line[:open])))
+	if err != nil {
+		return stat{}, fmt.Errorf("parse stat: PID: %w", err)
+	}
+	return stat{pid: pid, comm: line[open+1 : end], state: state[0], start: ticks, program: programOf(line[end+1:])}, nil
+}
+
+func programOf(fields []byte) (p program) {
+	for i, number := range []int{28, 50} {
+		p[i], _ = strconv.ParseUint(string(nthField(fields, number-3)), 10, 64) // 0 where there is none
+	}
+	return p
 }
 
 // nthField is a field of a line of fields separated by blanks, counted from 0,
@@ -67,11 +87,11 @@ func keyed(text []byte, key string) (uint64, bool) {
 		if !ok {
 			continue
 		}
-		fields := bytes.Fields(value)
-		if len(fields) == 0 || !isBlank(value[0]) {
+		number := nthField(value, 0)
+		if number == nil || !isBlank(value[0]) {
 			continue
 		}
-		n, err := strconv.ParseUint(string(fields[0]), 10, 64)
+		n, err := strconv.ParseUint(string(number), 10, 64)
 		return n, err == nil
 	}
 	return 0, false
