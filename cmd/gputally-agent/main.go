@@ -16,20 +16,20 @@ func main() {
 	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// A guest on the node takes little of it: garbage is collected when the heap
-// has grown by half, not doubled, and on at most two CPUs, since what Go keeps
-// for each CPU adds up on nodes of hundreds. GOGC and GOMAXPROCS say otherwise
+// A guest on the node takes little of it. One CPU at a time is enough for what
+// it does, and spares Go waking threads for each other; calls that wait in the
+// driver or the kernel do not count. GOGC and GOMAXPROCS say otherwise
 // (docs/cost.md).
 const (
-	gcPercent = 50
-	maxCPUs   = 2
+	gcPercent = 75
+	maxCPUs   = 1
 )
 
 func beFrugal() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) > maxCPUs {
+	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(maxCPUs)
 	}
 }

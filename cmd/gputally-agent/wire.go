@@ -53,11 +53,14 @@ func openSources(c *config, instances map[gpu.UUID]int64, log *slog.Logger) (*so
 	})}
 	s.GPUs = s.gpus
 	s.close = append(s.close, func() error { s.gpus.Close(); return nil })
-	host := procfs.Options{Proc: c.proc, Cgroup: c.cgroup}
+	// A sample gives /proc a quarter of the interval.
+	opts := procfs.Options{Proc: c.proc, Cgroup: c.cgroup, Budget: c.interval / 8}
 	if c.standalone {
-		host.Passwd = "/etc/passwd"
+		opts.Passwd = "/etc/passwd"
 	}
-	s.Host = procfs.New(host)
+	host := procfs.New(opts)
+	s.Host = host
+	s.close = append(s.close, func() error { host.Close(); return nil })
 	if c.standalone {
 		return s, nil
 	}
