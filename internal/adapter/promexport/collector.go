@@ -50,12 +50,12 @@ func Handler(state func() State) (http.Handler, error) {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
-	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, MaxRequestsInFlight: 4,
+	return compressed(promhttp.HandlerFor(reg, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, MaxRequestsInFlight: 4, DisableCompression: true,
 		// One series that cannot be shown does not hide the others; it is
 		// counted in promhttp_metric_handler_errors_total.
 		ErrorHandling: promhttp.ContinueOnError, Registry: reg,
-	}), nil
+	})), nil
 }
 
 // out writes series of one scrape.
