@@ -26,8 +26,9 @@ const (
 const eventTypes = binding.EventTypeXidCriticalError | binding.EventTypeGpuUnavailableError | binding.EventTypeGpuRecoveryAction
 
 // eventWait is how long one wait lasts. The thread blocks in the driver
-// meanwhile; closing the library waits for it. Tests shorten it.
-var eventWait = 500 * time.Millisecond
+// meanwhile, and closing the library waits for it; coming back to wait again
+// wakes Go's scheduler, which costs more than the call. Tests shorten it.
+var eventWait = time.Second
 
 const (
 	// eventPause follows a wait that failed, so that a broken event set does

@@ -4,6 +4,7 @@ package nvml
 
 import (
 	"math"
+	"sync"
 	"time"
 
 	binding "github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -120,11 +121,13 @@ func (r *reading) gpmRead(id uint32, take func(binding.GpmSample) binding.Return
 	pair.last, pair.spare, pair.at = pair.spare, pair.last, time.Now()
 }
 
+// gpmBuffers are what GPM answers are read into, of 19 KB each. One that a call
+// is stuck with is not given back.
+var gpmBuffers = sync.Pool{New: func() any { return new(binding.GpmMetricsGetType) }}
+
 func (r *reading) gpmCompare(pair *gpmPair, out *sample.Signals) {
-	if r.past.gpmBuffer == nil {
-		r.past.gpmBuffer = new(binding.GpmMetricsGetType)
-	}
-	get := r.past.gpmBuffer
+	get := gpmBuffers.Get().(*binding.GpmMetricsGetType)
+	defer gpmBuffers.Put(get)
 	get.NumMetrics, get.Sample1, get.Sample2 = uint32(len(gpmMetrics)), pair.last, pair.spare
 	for n, m := range gpmMetrics {
 		get.Metrics[n] = binding.GpmMetric{MetricId: uint32(m.id)}

@@ -53,7 +53,6 @@ type history struct {
 	utilPrimed bool
 	gpm        map[uint32]*gpmPair
 	gpmAnswer  *bool
-	gpmBuffer  *binding.GpmMetricsGetType
 	layout     layout
 	accounting accounting
 }
