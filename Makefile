@@ -9,7 +9,8 @@ MOCK    := test/mocknvml/build/libnvidia-ml.so.1
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # Without gRPC's tracing pages the linker can drop what is not called: a sixth of
-# the agent's size and memory.
+# the agent's size and memory. Whoever measures or delivers the programs builds
+# them with this makefile (make build BIN=FOLDER), so that all have the same.
 TAGS    := grpcnotrace
 
 ##@ Use

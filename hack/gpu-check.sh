@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 build() {
   mkdir -p bin
-  go build -o bin/ ./cmd/gputally-agent
+  make --no-print-directory build
   go build -o bin/gpucheck ./test/gpucheck
   gcc -O1 -Wall -o bin/hold test/gpucheck/hold/hold.c -ldl
   make --no-print-directory mock

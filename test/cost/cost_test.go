@@ -13,7 +13,7 @@ import (
 )
 
 // TestMeasure measures a small node shortly: what comes out is of a living
-// agent that saw the staged node.
+// agent that saw the staged node, and of two of them where two are compared.
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
 	o := options{measure: 2 * time.Second, warmUp: 3 * time.Second, agent: filepath.Join(dir, "agent")}
@@ -26,18 +26,32 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.cpu <= 0 || r.cpu > 2 || r.rss < 5*mib || r.anon >= r.rss || r.peak < r.rss || r.taken <= 0 {
+	if r.cpu() <= 0 || r.cpu() > 2 || r.rss < 5*mib || r.anon+r.file > r.rss || r.peak < r.rss || r.taken <= 0 || r.failed != 0 {
 		t.Errorf("measured %+v", r)
 	}
+	o.against = o.agent
 	bare, err := measure(t.TempDir(), setting{gpus: 1, interval: time.Second}, mocknvml.Build(t), o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if bare.against == nil || bare.against.series != bare.series || bare.against.cpu() <= 0 {
+		t.Errorf("compared %+v with %+v", bare, bare.against)
+	}
+	if text := comparison([]row{bare}, o); !strings.Contains(text, "| 1x0@1s | ") {
+		t.Errorf("the comparison has no line of the setting:\n%s", text)
 	}
 	if r.series <= bare.series {
 		t.Errorf("%d series with pods, %d without", r.series, bare.series)
 	}
 	if text := report([]row{r}, o); !strings.Contains(text, "| 1 × 6 | 2 | 1s |") {
 		t.Errorf("the report has no line of the setting:\n%s", text)
+	}
+}
+
+// TestMachine: what the machine makes of a system call is no guess.
+func TestMachine(t *testing.T) {
+	if c, w := callCost(), wakeCost(); c <= 0 || w <= c {
+		t.Errorf("a system call takes %v, waking up %v", c, w)
 	}
 }
 

@@ -2,7 +2,9 @@
 
 // Command cost measures what the agent costs a node: CPU and memory of the real
 // program on a staged node (package stage), in several sizes. It prints a table,
-// or writes it between the markers of docs/cost.md.
+// or writes it between the markers of docs/cost.md. With -against it measures
+// two builds of the agent side by side, since a machine is never twice in the
+// same state.
 package main
 
 import (
@@ -22,8 +24,8 @@ const (
 // options are what the command line says.
 type options struct {
 	measure, warmUp time.Duration
-	agent, doc      string
-	only            string
+	agent, against  string
+	doc, only       string
 }
 
 func main() {
@@ -31,6 +33,7 @@ func main() {
 	flag.DurationVar(&o.measure, "measure", 60*time.Second, "how long each setting is measured; a minute or more, the age at which the agent reads again what rarely changes")
 	flag.DurationVar(&o.warmUp, "warm-up", 30*time.Second, "how long each setting runs before it is measured")
 	flag.StringVar(&o.agent, "agent", "", "the gputally-agent to measure; empty builds it")
+	flag.StringVar(&o.against, "against", "", "another gputally-agent, to be measured at the same time on the same node and compared")
 	flag.StringVar(&o.doc, "write", "", "the document to refresh between its markers; empty prints the table")
 	flag.StringVar(&o.only, "only", "", "measure only settings whose name contains this")
 	flag.Parse()
@@ -41,16 +44,22 @@ func main() {
 }
 
 func run(o options) error {
+	if o.doc != "" && o.against != "" {
+		return fmt.Errorf("-write and -against: the document is about one agent; leave one of them out")
+	}
 	dir, err := os.MkdirTemp("", "gputally-cost-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	rows, err := measureAll(dir, o)
+	rows, err := measureAll(dir, &o)
 	if err != nil {
 		return err
 	}
 	text := report(rows, o)
+	if o.against != "" {
+		text = comparison(rows, o)
+	}
 	if o.doc == "" {
 		fmt.Print(text)
 		return nil

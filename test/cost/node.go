@@ -74,5 +74,8 @@ func populate(s *stage.Stage, set setting) error {
 	if err != nil {
 		return err
 	}
+	if err := linkToKernel(s); err != nil {
+		return err
+	}
 	return s.NVML.Write()
 }

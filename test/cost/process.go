@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -16,31 +17,31 @@ import (
 // tick is the unit of CPU time in /proc/PID/stat: USER_HZ, 100 on every Linux.
 const tick = 10 * time.Millisecond
 
-// readCPU is the CPU time that a process has used, in user and kernel.
-func readCPU(pid int) (time.Duration, error) {
+// cpuTime is what a process has used, in user mode and in the kernel.
+type cpuTime struct{ user, kernel time.Duration }
+
+func readCPU(pid int) (cpuTime, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, fmt.Errorf("read CPU time: %w", err)
+		return cpuTime{}, fmt.Errorf("read CPU time: %w", err)
 	}
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < 13 {
-		return 0, fmt.Errorf("read CPU time: /proc/%d/stat has too few fields: %q", pid, text)
+		return cpuTime{}, fmt.Errorf("read CPU time: /proc/%d/stat has too few fields: %q", pid, text)
 	}
-	var sum time.Duration
-	for _, f := range fields[11:13] { // utime and stime, fields 14 and 15
-		n, err := strconv.ParseInt(string(f), 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("read CPU time: %w", err)
-		}
-		sum += time.Duration(n) * tick
+	user, err := strconv.ParseInt(string(fields[11]), 10, 64) // fields 14 and 15
+	kernel, also := strconv.ParseInt(string(fields[12]), 10, 64)
+	if err = errors.Join(err, also); err != nil {
+		return cpuTime{}, fmt.Errorf("read CPU time: %w", err)
 	}
-	return sum, nil
+	return cpuTime{time.Duration(user) * tick, time.Duration(kernel) * tick}, nil
 }
 
 // memory is what a process has of the machine's memory, bytes: all of it, the
-// part that is its own and not a page of a file, and the most it ever had.
+// part that is its own, the part that is pages of files, and the most of all
+// that it ever had.
 type memory struct {
-	rss, anon, peak uint64
+	rss, anon, file, peak uint64
 }
 
 func readMemory(pid int) (memory, error) {
@@ -51,17 +52,21 @@ func readMemory(pid int) (memory, error) {
 	var m memory
 	for line := range strings.Lines(string(text)) {
 		key, value, _ := strings.Cut(line, ":")
-		to := map[string]*uint64{"VmRSS": &m.rss, "RssAnon": &m.anon, "VmHWM": &m.peak}[key]
+		to := map[string]*uint64{"VmRSS": &m.rss, "RssAnon": &m.anon, "RssFile": &m.file, "VmHWM": &m.peak}[key]
 		if to == nil {
 			continue
 		}
-		kib, err := strconv.ParseUint(strings.Fields(value)[0], 10, 64)
-		if err != nil {
+		if *to, err = kibibytes(value); err != nil {
 			return memory{}, fmt.Errorf("read memory: %s: %w", key, err)
 		}
-		*to = kib << 10
 	}
 	return m, nil
+}
+
+// kibibytes reads a number of kB, as the kernel writes it, in bytes.
+func kibibytes(value string) (uint64, error) {
+	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+	return n << 10, err
 }
 
 // look adds what the agent says of itself.
@@ -76,7 +81,7 @@ func (r *row) look(a *stage.Agent) error {
 			continue
 		}
 		r.series++
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasPrefix(name, "gputally_agent_") {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && (strings.HasPrefix(name, "gputally_agent_") || name == processFailures) {
 			sums[name], _ = strconv.ParseFloat(value, 64) // 0 where it is no number: caught below
 		}
 	}
@@ -86,5 +91,9 @@ func (r *row) look(a *stage.Agent) error {
 	}
 	r.taken = time.Duration(sums["gputally_agent_sampling_seconds_total"] / samples * float64(time.Second))
 	r.missed = int(sums["gputally_agent_missed_ticks_total"])
+	r.failed = int(sums[processFailures])
 	return nil
 }
+
+// processFailures counts the samples that had to do without /proc.
+const processFailures = `gputally_source_failures_total{source="processes"}`
