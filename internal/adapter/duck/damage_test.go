@@ -171,3 +171,42 @@ func TestDirectoryNamesThatDoNotWork(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// tearFirst spoils the checksum of the first block, which has metadata, as a
+// write of it that was cut off does.
+func tearFirst(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, databaseFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[blocksBegin] ^= 0xFF
+	if err := os.WriteFile(path, data, 0o640); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTornBlockIsMended, with everything in it, where a checkpoint can have been
+// cut off; where none can, the file is damaged and says so.
+func TestTornBlockIsMended(t *testing.T) {
+	dir := crashed(t)
+	tearFirst(t, dir)
+	s, problems := opened(t, dir)
+	if a := ackOf(s); len(problems) != 1 || problems[0].Kind != TornBlock || a.Accepted.Seq != 40 || a.Durable.Seq != 40 {
+		t.Errorf("%+v, problems %+v", a, problems)
+	}
+	if info, err := os.Stat(problems[0].File); err != nil || info.Size() != blockSize {
+		t.Errorf("the block as it was: %v", err)
+	}
+	checkResend(t, s)
+
+	dir = crashed(t)
+	tearFirst(t, dir)
+	if err := os.Remove(filepath.Join(dir, databaseFile+logSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Open(context.Background(), dir, Options{}); err == nil || !strings.Contains(err.Error(), "restore the last backup") {
+		t.Errorf("without a log: %v, want a word about the backup", err)
+	}
+}

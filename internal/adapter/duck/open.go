@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -64,6 +65,8 @@ func (p Problem) Error() string {
 const (
 	// CorruptLog: the write-ahead log could not be read and was set aside.
 	CorruptLog = "corrupt_log"
+	// TornBlock: a block of the database was half written and was mended.
+	TornBlock = "torn_block"
 	// LeftoverFiles: sealed files that the journal does not name; set aside.
 	LeftoverFiles = "leftover_files"
 	// MissingFiles: sealed files that the journal names and are not there.
@@ -86,7 +89,8 @@ func Open(ctx context.Context, dir string, opt Options) (*Store, []Problem, erro
 	if err != nil {
 		return nil, problems, err
 	}
-	leftovers, err := s.start(ctx)
+	mended := slices.ContainsFunc(problems, func(p Problem) bool { return p.Kind == TornBlock })
+	leftovers, err := s.start(ctx, mended)
 	problems = append(problems, leftovers...)
 	if err != nil {
 		return nil, problems, fmt.Errorf("open journal %s: %w", dir, errors.Join(err, s.closeAll()))
@@ -96,48 +100,54 @@ func Open(ctx context.Context, dir string, opt Options) (*Store, []Problem, erro
 
 func (s *Store) path() string { return filepath.Join(s.dir, databaseFile) }
 
-// connect opens the database, without its log where that is damaged.
-func (s *Store) connect(ctx context.Context) ([]Problem, error) {
-	err := s.dial(ctx)
-	if err == nil {
-		return nil, nil
+// connect opens the database: without its log where that is damaged, with blocks
+// mended that an interrupted checkpoint left half written.
+func (s *Store) connect(ctx context.Context) (problems []Problem, err error) {
+	for range maxMends {
+		if err = s.dial(ctx); err == nil {
+			return problems, nil
+		}
+		var p Problem
+		t, torn := tearOf(err)
+		switch {
+		case torn:
+			p, err = s.mend(t, err)
+		case isCorruptLog(err):
+			p, err = s.setLogAside(err)
+		}
+		if err != nil {
+			return problems, s.explain(err)
+		}
+		problems = append(problems, p)
 	}
-	if !isCorruptLog(err) {
-		return nil, s.explain(err)
-	}
-	aside, mv := s.setLogAside()
-	if mv != nil {
-		return nil, fmt.Errorf("open journal: %w; set the damaged log aside: %w", err, mv)
-	}
-	p := Problem{Kind: CorruptLog, File: aside, Detail: oneLine(err),
-		Hint: "the journal stands at its last checkpoint; agents send again what was not durable; keep the file for a report, or delete it"}
-	if err := s.dial(ctx); err != nil {
-		return []Problem{p}, s.explain(err)
-	}
-	return []Problem{p}, nil
+	return problems, s.explain(err)
 }
 
 // setLogAside renames the log and what DuckDB keeps beside it while it makes a
-// checkpoint or recovers from one, and returns the new name of the first.
-func (s *Store) setLogAside() (name string, err error) {
-	mark := ".corrupt-" + s.opt.Now().UTC().Format("20060102T150405.000Z")
+// checkpoint or recovers from one.
+func (s *Store) setLogAside(why error) (Problem, error) {
+	name, mark := "", ".corrupt-"+s.opt.Now().UTC().Format(asideTime)
 	for _, path := range s.logs() {
 		err := os.Rename(path, path+mark)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return "", err
+			return Problem{}, fmt.Errorf("%w; set the damaged log aside: %w", why, err)
 		}
 		if name == "" {
 			name = path + mark
 		}
 	}
 	if name == "" {
-		return "", errors.New("there is no log")
+		return Problem{}, why
 	}
-	return name, syncDir(s.dir)
+	return Problem{Kind: CorruptLog, File: name, Detail: oneLine(why),
+		Hint: "the journal stands at its last checkpoint; agents send again what was not durable; keep the file for a report, or delete it"}, syncDir(s.dir)
 }
+
+// asideTime is when, in the name of a file that was set aside.
+const asideTime = "20060102T150405.000Z"
 
 // logs are the files that may hold what is not in the database file.
 func (s *Store) logs() []string {
@@ -163,7 +173,12 @@ func (s *Store) dial(ctx context.Context) error {
 }
 
 // start brings the schema up to date and reads what is kept in memory.
-func (s *Store) start(ctx context.Context) ([]Problem, error) {
+func (s *Store) start(ctx context.Context, mended bool) ([]Problem, error) {
+	if mended {
+		if err := s.readAll(ctx); err != nil {
+			return nil, fmt.Errorf("the database file is damaged: %w: restore the last backup to a new directory", err)
+		}
+	}
 	if err := migrate(ctx, s.conn); err != nil {
 		return nil, err
 	}
@@ -222,6 +237,9 @@ func (s *Store) explain(err error) error {
 	}
 	if strings.Contains(why, "Could not set lock") {
 		return fmt.Errorf("open journal %s: another process has it open, and only one can: ask that server through its API, or stop it first", s.dir)
+	}
+	if strings.Contains(why, "Corrupt database file") || strings.Contains(why, "etadata") {
+		return fmt.Errorf("open journal %s: the database file is damaged (%s): restore the last backup to a new directory; agents send again what their spools still have", s.path(), why)
 	}
 	return fmt.Errorf("open journal %s: %s", s.path(), why)
 }
