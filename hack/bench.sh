@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Measures on this machine what the agent costs and how accurate sampling is,
 # writes the tables of docs/cost.md and docs/accuracy.md, and runs the
-# benchmarks of the core packages. Takes about ten minutes; BENCHTIME (default
-# 1s) is for the benchmarks, SECONDS_EACH (default 60) for each setting of cost.
+# benchmarks of the core packages and of what reads the node. Takes about
+# twelve minutes; BENCHTIME (default 1s) is for the benchmarks, SECONDS_EACH
+# (default 60) for each setting of cost.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 step() { printf '\n== %s\n' "$*"; }
 
-step "benchmarks of the core packages"
+step "benchmarks"
 go test -run '^$' -bench . -benchmem -benchtime "${BENCHTIME:-1s}" \
-  ./internal/core/... ./internal/adapter/nvml ./internal/adapter/capture | grep -vE '^(PASS|ok|\?)|no test files'
+  ./internal/core/... ./internal/adapter/nvml ./internal/adapter/procfs ./internal/adapter/capture | grep -vE '^(PASS|ok|\?)|no test files'
 
 step "accuracy"
 go run ./test/accuracy -write docs/accuracy.md
