@@ -26,13 +26,36 @@ type Batch struct {
 	StartMS    int64 `json:"start_ms"`
 	DurationMS int64 `json:"duration_ms"`
 	// IntervalMS is the sampling interval that was set.
-	IntervalMS int64             `json:"interval_ms"`
+	IntervalMS int64 `json:"interval_ms"`
+	// ProviderID names the machine behind the node (spec.providerID); empty
+	// where nobody says it. Another machine may have the node's name later.
+	ProviderID string `json:"provider_id,omitempty"`
+	// Shape is what the machine is. It stands in the first window of a boot and
+	// of each hour of UTC, and in every window in which it changed, so that an
+	// hour can be priced from its own records.
+	Shape *NodeShape `json:"shape,omitempty"`
+	// Unschedulable are the times in which the scheduler could not hand the node
+	// out (cordoned), in order.
+	Unschedulable []Span `json:"unschedulable,omitempty"`
+
 	Partitions []PartitionRecord `json:"partitions,omitempty"`
 	Holders    []Record          `json:"holders,omitempty"`
 	Grants     []GrantRecord     `json:"grants,omitempty"`
 	Pods       []PodRecord       `json:"pods,omitempty"`
 	Findings   []FindingRecord   `json:"findings,omitempty"`
 	Gap        *Gap              `json:"gap,omitempty"`
+}
+
+// NodeShape is what a machine is, as Kubernetes (or, without it, the host) tells
+// it: what its price depends on. A zero value is unknown.
+type NodeShape struct {
+	Labels map[string]string `json:"labels,omitempty"`
+	// CPUMilli is thousandths of a CPU, MemoryBytes the host's memory: the node's
+	// capacity, not what of it pods may have.
+	CPUMilli    int64  `json:"cpu_milli,omitempty"`
+	MemoryBytes uint64 `json:"memory_bytes,omitempty"`
+	// CreatedMS is when the node's object was made, Unix milliseconds.
+	CreatedMS int64 `json:"created_ms,omitempty"`
 }
 
 // Span is a piece of a window: [StartMS, StartMS+DurationMS), wall-clock
@@ -135,8 +158,13 @@ type GrantRecord struct {
 // PodRecord is the CPU and memory of one pod over the window.
 type PodRecord struct {
 	Span
-	Holder    workload.Holder `json:"holder"`
-	PresentMS int64           `json:"present_ms"`
+	Holder workload.Holder `json:"holder"`
+	// Owner is the workload that the pod belongs to, as far up as known. Labels
+	// are the labels and annotations chosen as cost dimensions. Both as they
+	// stood last in the window.
+	Owner     workload.Owner    `json:"owner,omitzero"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	PresentMS int64             `json:"present_ms"`
 	// UnmeasuredMS is time between two samples too far apart, in which only
 	// the requests and the CPU counter are known.
 	UnmeasuredMS int64 `json:"unmeasured_ms,omitempty"`
