@@ -38,4 +38,3 @@ type Piece struct {
 	ToMS   int64        `json:"to_ms"`
 	Node   pricing.Node `json:"node"`
 }
-
