@@ -56,6 +56,16 @@ type NodeShape struct {
 	MemoryBytes uint64 `json:"memory_bytes,omitempty"`
 	// CreatedMS is when the node's object was made, Unix milliseconds.
 	CreatedMS int64 `json:"created_ms,omitempty"`
+	// Slots are the places of GPUs that the agent has seen, in order of their
+	// names: an hour without any record is priced by them.
+	Slots []NodeSlot `json:"slots,omitempty"`
+}
+
+// NodeSlot is the place of one GPU: its PCI address as PartitionRecord has it,
+// empty for a device without one, and the model of the card in it.
+type NodeSlot struct {
+	Slot  string `json:"slot,omitempty"`
+	Model string `json:"model,omitempty"`
 }
 
 // Span is a piece of a window: [StartMS, StartMS+DurationMS), wall-clock
