@@ -11,8 +11,9 @@ import (
 // before it.
 var coreOrder = []string{"money", "bill", "gpu", "workload", "sample", "attribution", "usage", "journal", "expect", "pricing", "allocation", "ledger", "report", "rating", "inquiry"}
 
-// shared are adapters that only convert shapes; other adapters may use them.
-var shared = map[string]bool{"kubeobj": true}
+// shared are adapters that only convert shapes or read their fields; other
+// adapters may use them.
+var shared = map[string]bool{"kubeobj": true, "strictyaml": true}
 
 // TestCoreIsPure: core imports the standard library and core only, and no
 // part of the library that does I/O, reads a clock or starts a goroutine.

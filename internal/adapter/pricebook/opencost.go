@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gputally/gputally/internal/adapter/strictyaml"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/pricing"
 )
@@ -47,13 +48,13 @@ func ReadOpenCost(r io.Reader, name string, currency money.Currency) (*OpenCost,
 	if err != nil {
 		return nil, err
 	}
-	c := &openCost{mistakes: mistakes{file: name}, currency: currency}
+	c := &openCost{Mistakes: strictyaml.Mistakes{File: name}, currency: currency}
 	c.read(text)
 	out := &OpenCost{Skipped: c.skipped, Book: pricing.Book{Name: path.Base(name), Revision: revision(text), Grade: pricing.Listed}}
 	if len(c.nodes)*(len(c.gpus)+1) > maxCombined {
-		c.add(0, "", "has %d node prices and %d GPU prices: together more than %d; write a price book instead", len(c.nodes), len(c.gpus), maxCombined)
+		c.Add(0, "", "has %d node prices and %d GPU prices: together more than %d; write a price book instead", len(c.nodes), len(c.gpus), maxCombined)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	out.Book.Rows = c.rows()
@@ -62,7 +63,7 @@ func ReadOpenCost(r io.Reader, name string, currency money.Currency) (*OpenCost,
 
 // openCost is a CSV while it is read.
 type openCost struct {
-	mistakes
+	strictyaml.Mistakes
 	currency    money.Currency
 	columns     []string // of the file, in order
 	nodes, gpus []assetPrice
@@ -87,10 +88,10 @@ func (c *openCost) read(text []byte) {
 		case errors.Is(err, io.EOF):
 			return
 		case errors.As(err, &bad):
-			c.add(bad.Line, "", "this is not valid CSV: %v", bad.Err)
+			c.Add(bad.Line, "", "this is not valid CSV: %v", bad.Err)
 			return
 		case err != nil:
-			c.add(0, "", "%v", err)
+			c.Add(0, "", "%v", err)
 			return
 		}
 		line, _ := in.FieldPos(0)
@@ -113,7 +114,7 @@ func (c *openCost) header(line int, record []string) bool {
 	for _, name := range record {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
 		if !slices.Contains(openCostColumns, name) || slices.Contains(c.columns, name) {
-			c.add(line, name, "is no column of this format, or is there twice; there are %s", strings.Join(openCostColumns, ", "))
+			c.Add(line, name, "is no column of this format, or is there twice; there are %s", strings.Join(openCostColumns, ", "))
 		}
 		c.columns = append(c.columns, name)
 	}
@@ -122,7 +123,7 @@ func (c *openCost) header(line int, record []string) bool {
 
 func (c *openCost) line(line int, record []string) {
 	if len(record) != len(c.columns) {
-		c.add(line, "", "has %d fields, and the file has %d columns", len(record), len(c.columns))
+		c.Add(line, "", "has %d fields, and the file has %d columns", len(record), len(c.columns))
 		return
 	}
 	fields := make(map[string]string, len(record))
@@ -136,17 +137,17 @@ func (c *openCost) line(line int, record []string) {
 		return
 	case "node", "gpu", "":
 	default:
-		c.add(line, "AssetClass", "%q: there are node, gpu and pv", fields["AssetClass"])
+		c.Add(line, "AssetClass", "%q: there are node, gpu and pv", fields["AssetClass"])
 		return
 	}
 	p := assetPrice{line: line, instanceType: fields["InstanceType"]}
 	var err error
 	if p.hourly, err = pricing.ParseRate(fields["MarketPriceHourly"]); err != nil {
-		c.add(line, "MarketPriceHourly", "%v", err)
+		c.Add(line, "MarketPriceHourly", "%v", err)
 		return
 	}
 	if p.selector, err = selectorOf(fields["InstanceIDField"], fields["InstanceID"], class); err != nil {
-		c.add(line, "InstanceIDField", "%v", err)
+		c.Add(line, "InstanceIDField", "%v", err)
 		return
 	}
 	p.selector.Region = fields["Region"]

@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"path"
 
+	"github.com/gputally/gputally/internal/adapter/strictyaml"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/pricing"
 )
@@ -18,6 +19,9 @@ const Version = "1"
 
 // maxBytes bounds a price book: a hundred thousand rows are smaller.
 const maxBytes = 64 << 20
+
+// Error is a mistake in a price book, with its place.
+type Error = strictyaml.Error
 
 // File is a price book as it was read.
 type File struct {
@@ -33,14 +37,14 @@ func Read(r io.Reader, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := parse(name, text)
+	body, err := strictyaml.Parse(name, text, "a price book is one YAML document that begins with pricebook: 1")
 	if err != nil {
 		return nil, err
 	}
-	m := &mistakes{file: name}
+	m := &strictyaml.Mistakes{File: name}
 	out := &File{Book: pricing.Book{Name: path.Base(name), Revision: revision(text), Grade: pricing.Listed}}
-	readBook(m.object(body, ""), out)
-	if err := m.err(); err != nil {
+	readBook(m.Object(body, ""), out)
+	if err := m.Err(); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -63,122 +67,122 @@ func revision(text []byte) string {
 	return fmt.Sprintf("sha256:%x", sum[:8])
 }
 
-func readBook(o *object, out *File) {
-	if v := o.text("pricebook"); v != Version {
-		o.add(o.line, "pricebook", "should be %s, the version of the format, and is %q", Version, v)
+func readBook(o *strictyaml.Object, out *File) {
+	if v := o.Text("pricebook"); v != Version {
+		o.Add(o.Line, "pricebook", "should be %s, the version of the format, and is %q", Version, v)
 		return
 	}
-	if name := o.text("name"); name != "" {
+	if name := o.Text("name"); name != "" {
 		out.Book.Name = name
 	}
-	currency := o.currency("currency")
-	o.sub("split", func(s *object) { out.Policy = readPolicy(s, currency) })
+	currency := o.Currency("currency")
+	o.Sub("split", func(s *strictyaml.Object) { out.Policy = readPolicy(s, currency) })
 	ids := map[string]int{}
-	o.list("rows", func(i int, item *object) {
+	o.List("rows", func(i int, item *strictyaml.Object) {
 		row := readRow(item, i, currency)
 		if first, twice := ids[row.ID]; twice {
-			item.add(item.line, item.at("id"), "%q names the row on line %d already; give each row its own", row.ID, first)
+			item.Add(item.Line, item.At("id"), "%q names the row on line %d already; give each row its own", row.ID, first)
 		}
-		ids[row.ID] = item.line
+		ids[row.ID] = item.Line
 		out.Book.Rows = append(out.Book.Rows, row)
 	})
-	o.done()
+	o.Done()
 }
 
 // readRow reads one row. What cannot be is found by the row's own check, once
 // all its fields could be read.
-func readRow(o *object, i int, currency money.Currency) pricing.Row {
-	before := len(o.found)
-	r := pricing.Row{ID: o.text("id"), Selector: readSelector(o), Currency: currency}
+func readRow(o *strictyaml.Object, i int, currency money.Currency) pricing.Row {
+	before := o.Found()
+	r := pricing.Row{ID: o.Text("id"), Selector: readSelector(o), Currency: currency}
 	if r.ID == "" {
 		r.ID = fmt.Sprintf("row %d", i+1)
 	}
-	r.From, r.To = o.moment("from"), o.moment("to")
-	if c := o.currency("currency"); c != "" {
+	r.From, r.To = o.Moment("from"), o.Moment("to")
+	if c := o.Currency("currency"); c != "" {
 		r.Currency = c
 	}
 	r.Price = readPrice(o)
 	r.Shape = readShape(o)
-	r.Source, r.FirstSeen, r.Retrieved = o.text("source"), o.moment("first_seen"), o.moment("retrieved")
-	if r.Currency == "" && len(o.found) == before {
-		o.add(o.line, o.at("currency"), "is missing: give it here, or once for all rows at the top of the file")
-	} else if err := r.Check(); err != nil && len(o.found) == before {
-		o.add(o.line, o.path, "%v", err)
+	r.Source, r.FirstSeen, r.Retrieved = o.Text("source"), o.Moment("first_seen"), o.Moment("retrieved")
+	if r.Currency == "" && o.Found() == before {
+		o.Add(o.Line, o.At("currency"), "is missing: give it here, or once for all rows at the top of the file")
+	} else if err := r.Check(); err != nil && o.Found() == before {
+		o.Add(o.Line, o.Path, "%v", err)
 	}
 	return r
 }
 
-func readSelector(o *object) pricing.Selector {
+func readSelector(o *strictyaml.Object) pricing.Selector {
 	return pricing.Selector{
-		Provider: o.text("provider"), Region: o.text("region"), Zone: o.text("zone"), Cluster: o.text("cluster"),
-		Node: o.text("node"), ProviderID: o.text("provider_id"), InstanceType: o.text("instance_type"),
-		Labels: o.texts("labels"), Model: o.text("model"), Capacity: pricing.Capacity(o.text("capacity")),
+		Provider: o.Text("provider"), Region: o.Text("region"), Zone: o.Text("zone"), Cluster: o.Text("cluster"),
+		Node: o.Text("node"), ProviderID: o.Text("provider_id"), InstanceType: o.Text("instance_type"),
+		Labels: o.Texts("labels"), Model: o.Text("model"), Capacity: pricing.Capacity(o.Text("capacity")),
 	}
 }
 
-func readPrice(o *object) pricing.Price {
-	p := pricing.Price{Host: o.amount("host_hour"), VCPU: o.amount("vcpu_hour"), GiB: o.amount("gib_hour")}
-	p.Node, p.GPU = o.perHour("node"), o.perHour("gpu")
-	o.sub("on_prem", func(f *object) { p.OnPrem = readOnPrem(f) })
+func readPrice(o *strictyaml.Object) pricing.Price {
+	p := pricing.Price{Host: o.Amount("host_hour"), VCPU: o.Amount("vcpu_hour"), GiB: o.Amount("gib_hour")}
+	p.Node, p.GPU = perHour(o, "node"), perHour(o, "gpu")
+	o.Sub("on_prem", func(f *strictyaml.Object) { p.OnPrem = readOnPrem(f) })
 	// A price per GPU covers the host unless the row says otherwise: so do GPU
 	// clouds sell.
-	included, said := o.flag("host_included")
+	included, said := o.Flag("host_included")
 	alone := p.GPU != nil && p.Node == nil && p.OnPrem == nil && p.Host == nil && p.VCPU == nil && p.GiB == nil
 	p.HostIncluded = included || alone && !said
 	return p
 }
 
 // perHour reads "node_hour" or "node_month", of which only one may be there.
-func (o *object) perHour(what string) *money.Nano {
-	hour, month := o.amount(what+"_hour"), o.amount(what+"_month")
+func perHour(o *strictyaml.Object, what string) *money.Nano {
+	hour, month := o.Amount(what+"_hour"), o.Amount(what+"_month")
 	switch {
 	case hour != nil && month != nil:
-		o.add(o.fields[what+"_month"].line, o.at(what+"_month"), "stands beside %s_hour: keep the one that is meant", what)
+		o.Add(o.LineOf(what+"_month"), o.At(what+"_month"), "stands beside %s_hour: keep the one that is meant", what)
 	case month != nil:
 		n, err := pricing.PerHour(*month, pricing.HoursOfMonth)
 		if err != nil {
-			o.add(o.fields[what+"_month"].line, o.at(what+"_month"), "%v", err)
+			o.Add(o.LineOf(what+"_month"), o.At(what+"_month"), "%v", err)
 		}
 		return &n
 	}
 	return hour
 }
 
-func readOnPrem(o *object) *pricing.OnPrem {
+func readOnPrem(o *strictyaml.Object) *pricing.OnPrem {
 	f := &pricing.OnPrem{
-		Purchase: o.amountOr0("purchase"), Residual: o.amountOr0("residual"),
-		PowerKW: o.decimal("power_kw"), PUE: o.decimal("pue"), TariffKWh: o.amountOr0("tariff_kwh"), FixedMonth: o.amountOr0("fixed_month"),
+		Purchase: o.AmountOr0("purchase"), Residual: o.AmountOr0("residual"),
+		PowerKW: o.Decimal("power_kw"), PUE: o.Decimal("pue"), TariffKWh: o.AmountOr0("tariff_kwh"), FixedMonth: o.AmountOr0("fixed_month"),
 	}
-	years, months := o.count("life_years", 1, 100), o.count("life_months", 1, 1200)
+	years, months := o.Count("life_years", 1, 100), o.Count("life_months", 1, 1200)
 	switch {
-	case years != 0 && months != 0 || !o.has("life_years") && !o.has("life_months"):
-		o.add(o.line, o.path, "give the life as life_years or as life_months")
+	case years != 0 && months != 0 || !o.Has("life_years") && !o.Has("life_months"):
+		o.Add(o.Line, o.Path, "give the life as life_years or as life_months")
 	default:
 		f.LifeHours = years*pricing.HoursOfYear + months*pricing.HoursOfMonth
 	}
-	if f.PowerKW != nil && !o.has("tariff_kwh") {
-		o.add(o.line, o.at("tariff_kwh"), "is missing: power without a tariff costs nothing")
+	if f.PowerKW != nil && !o.Has("tariff_kwh") {
+		o.Add(o.Line, o.At("tariff_kwh"), "is missing: power without a tariff costs nothing")
 	}
 	return f
 }
 
-func readShape(o *object) pricing.Shape {
+func readShape(o *strictyaml.Object) pricing.Shape {
 	const much = 1 << 20
 	return pricing.Shape{
-		GPUs: int(o.count("gpus", 1, much)), Model: o.text("gpu_model"), GPUMemoryGiB: o.count("gpu_memory_gib", 1, much),
-		CPUMilli: 1000 * o.count("vcpu", 1, much), MemoryBytes: o.gibibytes("memory_gib"),
+		GPUs: int(o.Count("gpus", 1, much)), Model: o.Text("gpu_model"), GPUMemoryGiB: o.Count("gpu_memory_gib", 1, much),
+		CPUMilli: 1000 * o.Count("vcpu", 1, much), MemoryBytes: gibibytes(o, "memory_gib"),
 	}
 }
 
 // gibibytes reads GiB, perhaps with decimal places, as bytes.
-func (o *object) gibibytes(key string) uint64 {
-	gib := o.decimal(key)
+func gibibytes(o *strictyaml.Object, key string) uint64 {
+	gib := o.Decimal(key)
 	if gib == nil {
 		return 0
 	}
 	bytes := new(big.Int).Quo(new(big.Int).Lsh(gib.Num(), 30), gib.Denom())
 	if !bytes.IsInt64() {
-		o.add(o.fields[key].line, o.at(key), "is more than any node has")
+		o.Add(o.LineOf(key), o.At(key), "is more than any node has")
 		return 0
 	}
 	return bytes.Uint64()

@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pricebook
+package strictyaml
 
 import (
 	"errors"
 	"fmt"
 
 	yaml "github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxDepth is how deeply a book may be nested; it needs five levels.
+// maxDepth is how deeply a document may be nested; the documents read here need
+// five levels.
 const maxDepth = 32
 
-// parse reads one YAML document as the library's tree.
-func parse(name string, text []byte) (body ast.Node, err error) {
+// Parse reads one YAML document. What says in an error which document was
+// expected: "a price book … that begins with pricebook: 1". Every error is an
+// *Error.
+func Parse(name string, text []byte, what string) (body Value, err error) {
 	defer func() {
 		// The YAML library is known to panic on some malformed texts.
 		if p := recover(); p != nil {
-			body, err = nil, &Error{File: name, Msg: fmt.Sprintf("this is not valid YAML (%v)", p)}
+			body, err = Value{}, &Error{File: name, Msg: fmt.Sprintf("this is not valid YAML (%v)", p)}
 		}
 	}()
 	tokens := lexer.Tokenize(string(text))
 	if line := tooDeep(tokens); line > 0 {
-		return nil, &Error{File: name, Line: line, Msg: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}
+		return body, &Error{File: name, Line: line, Msg: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}
 	}
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
-		return nil, notYAML(name, err)
+		return body, notYAML(name, err)
 	}
 	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		return nil, &Error{File: name, Msg: "holds no document, or several; a price book is one YAML document that begins with pricebook: 1"}
+		return body, &Error{File: name, Msg: "holds no document, or several; " + what}
 	}
-	return file.Docs[0].Body, nil
+	return valueOf(file.Docs[0].Body), nil
 }
 
 // tooDeep reports the line on which brackets, or markers of one line, nest too
@@ -71,14 +73,4 @@ func notYAML(name string, err error) error {
 		line = t.Position.Line
 	}
 	return &Error{File: name, Line: line, Msg: "this is not valid YAML: " + y.GetMessage()}
-}
-
-func lineOf(n ast.Node) int {
-	if n == nil {
-		return 0
-	}
-	if t := n.GetToken(); t != nil && t.Position != nil {
-		return t.Position.Line
-	}
-	return 0
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pricebook
+package strictyaml
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Error is a mistake in a price book, with its place.
+// Error is a mistake in a document, with its place.
 type Error struct {
 	File  string
 	Line  int    // counts from 1; 0 when the whole file is meant
@@ -29,23 +29,28 @@ func (e *Error) Error() string {
 	return s + ": " + e.Msg
 }
 
-// mistakes collects what is wrong with a file, so that one reading tells all.
-type mistakes struct {
-	file  string
+// Mistakes collects what is wrong with a file, so that one reading tells all.
+type Mistakes struct {
+	File  string
 	found []*Error
 }
 
 // limit keeps a file of another kind from filling the screen.
 const limit = 20
 
-func (m *mistakes) add(line int, field, format string, args ...any) {
+// Add adds a mistake.
+func (m *Mistakes) Add(line int, field, format string, args ...any) {
 	if len(m.found) < limit {
-		m.found = append(m.found, &Error{File: m.file, Line: line, Field: field, Msg: fmt.Sprintf(format, args...)})
+		m.found = append(m.found, &Error{File: m.File, Line: line, Field: field, Msg: fmt.Sprintf(format, args...)})
 	}
 }
 
-// err is all mistakes in the order of their lines, or nil.
-func (m *mistakes) err() error {
+// Found is how many there are: a reader that sees the number grow knows that a
+// part was not read well.
+func (m *Mistakes) Found() int { return len(m.found) }
+
+// Err is all mistakes in the order of their lines, or nil.
+func (m *Mistakes) Err() error {
 	slices.SortStableFunc(m.found, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
 	errs := make([]error, len(m.found))
 	for i, e := range m.found {
