@@ -38,6 +38,9 @@ type Queue interface {
 	Due(ctx context.Context, before time.Time, limit int) ([]rating.Due, error)
 	// Ask puts hours on the list.
 	Ask(ctx context.Context, hours []ledger.NodeHour) error
+	// Backlog is how many hours that ended at or before a time are on the list,
+	// and the first of them; nil where there is none.
+	Backlog(ctx context.Context, before time.Time) (n int, oldest *ledger.NodeHour, err error)
 }
 
 // Books keeps what was rated. Lines are only ever added.
@@ -63,6 +66,9 @@ type Books interface {
 
 // Months keeps closed months and their statements.
 type Months interface {
+	// Sums are what is booked in each month, by scope and month; lines without
+	// a price stand under the currency "".
+	Sums(ctx context.Context) ([]ledger.MonthSum, error)
 	// Closed are all closed months.
 	Closed(ctx context.Context) ([]ledger.Closed, error)
 	// Close closes a month as ledger.Close does, from the lines that are there,
@@ -96,11 +102,13 @@ type Bills interface {
 	BillHours(ctx context.Context, from, to time.Time) iter.Seq2[*bill.Hour, error]
 }
 
-// Texts keeps files that prices and policies came from, by their hash, so that an
-// old line can be explained.
+// Texts keeps small texts under a key: policies by their name, so that an old
+// line can be explained; files of prices by their revision; how far the rater is.
 type Texts interface {
-	KeepText(ctx context.Context, revision, name string, text []byte) error
-	Text(ctx context.Context, revision string) (name string, text []byte, err error)
+	// KeepText puts a text in the place of an earlier one of the key.
+	KeepText(ctx context.Context, key string, text []byte) error
+	// Text is nil where there is none.
+	Text(ctx context.Context, key string) ([]byte, error)
 }
 
 // Store is all of it.
