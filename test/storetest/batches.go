@@ -111,6 +111,13 @@ func Minute(agent, boot string, seq uint64, gpus, holders int) usage.Batch {
 	b := usage.Batch{
 		Version: usage.BatchVersion, Cluster: "test", Node: "node-" + agent, Agent: agent, Boot: boot, Seq: seq,
 		StartMS: Start + int64(seq-1)*60*second, DurationMS: 60 * second, IntervalMS: 5 * second,
+		ProviderID: "test:///" + agent,
+	}
+	if seq%60 == 1 {
+		b.Shape = shapeOf(agent, gpus)
+	}
+	if seq%10 == 0 {
+		b.Unschedulable = []usage.Span{{StartMS: b.StartMS + 20*second, DurationMS: 30 * second}}
 	}
 	span := usage.Span{StartMS: b.StartMS, DurationMS: b.DurationMS}
 	for g := range gpus {
@@ -119,7 +126,7 @@ func Minute(agent, boot string, seq uint64, gpus, holders int) usage.Batch {
 		n := int64(4)
 		busy := float64((int(seq)*7+g)%100) / 100
 		p := usage.PartitionRecord{
-			Partition: id, Span: span, Names: []gpu.UUID{id.Device}, Slot: fmt.Sprintf("0000:%02x:00.0", g), Model: "NVIDIA H100 80GB HBM3",
+			Partition: id, Span: span, Names: []gpu.UUID{id.Device}, Slot: slotOf(g), Model: model,
 			DeviceSlices: 8, Mode: gpu.ModeTimeSlicing, Replicas: &n, MeasuredMS: span.DurationMS, CapacityBytes: &size,
 			CapacityByteMS: capacity * 60 * second, ReservedByteMS: 600 << 20 * 60 * second, Grade: gpu.Measured,
 		}
@@ -137,6 +144,20 @@ func Minute(agent, boot string, seq uint64, gpus, holders int) usage.Batch {
 	return b
 }
 
+// shapeOf is what the node is said to be in the first minute of each hour.
+func shapeOf(agent string, gpus int) *usage.NodeShape {
+	s := usage.NodeShape{Labels: map[string]string{"kubernetes.io/hostname": "node-" + agent, "node.kubernetes.io/instance-type": "p5.48xlarge"},
+		CPUMilli: 192_000, MemoryBytes: 2048 << 30, CreatedMS: Start - 3_600_000}
+	for g := range gpus {
+		s.Slots = append(s.Slots, usage.NodeSlot{Slot: slotOf(g), Model: model})
+	}
+	return &s
+}
+
+const model = "NVIDIA H100 80GB HBM3"
+
+func slotOf(g int) string { return fmt.Sprintf("0000:%02x:00.0", g) }
+
 // tenant is one pod on one GPU: what it held, was granted and used beside it.
 func tenant(agent string, g, h int, span usage.Span, seq uint64, id gpu.PartitionID) (usage.Record, usage.GrantRecord, usage.PodRecord) {
 	holder := workload.Holder{Kind: workload.KindPod, PodUID: fmt.Sprintf("%s-%d-%d-4000-8000-0123456789ab", agent, g, h),
@@ -145,7 +166,8 @@ func tenant(agent string, g, h int, span usage.Span, seq uint64, id gpu.Partitio
 	grant := usage.GrantRecord{Partition: id, Span: span, GrantedMS: span.DurationMS, Grant: attribution.Grant{
 		Holder: holder, Containers: []string{"main"}, Source: "kubelet", Resource: "nvidia.com/gpu",
 		DeviceIDs: []string{string(id.Device) + "::" + fmt.Sprint(h)}, Mode: gpu.ModeTimeSlicing, Replicas: 1}}
-	pod := usage.PodRecord{Span: span, Holder: holder, PresentMS: span.DurationMS, CPUNanos: 30e9 + seq,
+	pod := usage.PodRecord{Span: span, Holder: holder, Owner: workload.Owner{Kind: "Job", Name: fmt.Sprintf("trainer-%d", g), UID: fmt.Sprintf("job-%s-%d", agent, g)},
+		Labels: map[string]string{"team": holder.Namespace}, PresentMS: span.DurationMS, CPUNanos: 30e9 + seq,
 		MemoryByteMS: (4 << 30) * 60_000, CPURequestMilliMS: 2000 * 60_000, MemoryRequestByteMS: (8 << 30) * 60_000}
 	holder.Container = "main"
 	r := usage.Record{Partition: id, Span: span, Holder: holder, PresentMS: span.DurationMS, KnownMS: span.DurationMS,

@@ -98,6 +98,9 @@ func (s *Store) transact(ctx context.Context, batches []usage.Batch, fresh []int
 		return err
 	})
 	if err == nil {
+		err = s.saveMachines(batches, fresh)
+	}
+	if err == nil {
 		err = s.saveMarks(ctx, marks, next)
 	}
 	if err == nil {

@@ -140,6 +140,6 @@ func sortHeads(heads []head) {
 }
 
 func newWords() (w words) {
-	w.places.kind, w.owners.kind, w.entitlements.kind = "place", "owner", "entitlement"
+	w.places.kind, w.owners.kind, w.entitlements.kind, w.facts.kind = "place", "owner", "entitlement", "facts"
 	return w
 }

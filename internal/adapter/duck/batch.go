@@ -9,11 +9,13 @@ import (
 var batchTable = table{name: "usage_batch", columns: columnsOf(
 	"hour", integer, "batch", bigint, "agent", text, "boot", text, "seq", ubigint, "version", bigint,
 	"cluster", text, "node", text, "start_ms", bigint, "duration_ms", bigint, "interval_ms", bigint,
+	"provider_id", text, "shape_json", text, "unschedulable_json", text,
 )}
 
 func batchRow(at home, b *usage.Batch) record {
 	return record{at.hour, at.batch, b.Agent, b.Boot, b.Seq, int64(b.Version),
-		b.Cluster, b.Node, b.StartMS, b.DurationMS, b.IntervalMS}
+		b.Cluster, b.Node, b.StartMS, b.DurationMS, b.IntervalMS,
+		b.ProviderID, wire(b.Shape, b.Shape == nil), wireList(b.Unschedulable)}
 }
 
 // home is where a batch goes: its hour and its number.
@@ -25,7 +27,8 @@ type home struct {
 func readBatch(r *row) (at home, b usage.Batch) {
 	at = home{hour: r.i32(), batch: r.i64()}
 	b = usage.Batch{Agent: r.text(), Boot: r.text(), Seq: r.u64(), Version: int(r.i64()),
-		Cluster: r.text(), Node: r.text(), StartMS: r.i64(), DurationMS: r.i64(), IntervalMS: r.i64()}
+		Cluster: r.text(), Node: r.text(), StartMS: r.i64(), DurationMS: r.i64(), IntervalMS: r.i64(),
+		ProviderID: r.text(), Shape: readWire[*usage.NodeShape](r), Unschedulable: readWire[[]usage.Span](r)}
 	return at, b
 }
 
@@ -44,6 +47,7 @@ func hourOf(ms int64) int32 {
 var gapTable = table{name: "usage_gap", columns: columnsOf(
 	"hour", integer, "batch", bigint, "agent", text, "boot", text, "seq", ubigint, "version", bigint,
 	"cluster", text, "node", text, "start_ms", bigint, "duration_ms", bigint, "interval_ms", bigint,
+	"provider_id", text, "shape_json", text, "unschedulable_json", text,
 	"reason", text, "gap_start_ms", bigint, "gap_duration_ms", bigint,
 	"gap_boot", text, "gap_first_seq", ubigint, "gap_last_seq", ubigint,
 )}

@@ -64,9 +64,13 @@ func (s *Store) dropHours(ctx context.Context, before int32) (n int64, directori
 			n += gone
 		}
 	}
+	if err := s.thinShapes(ctx, tx, before); err != nil {
+		return 0, nil, s.judge(err)
+	}
 	if err := tx.Commit(); err != nil {
 		return 0, nil, s.judge(err)
 	}
+	s.words.forgetBefore(before)
 	return n, directories, nil
 }
 

@@ -188,6 +188,9 @@ func (h *hourReader) readWords(ctx context.Context) error {
 	if err := h.ask(ctx, ownerTable, false, func(r *row) { w.owners.put(readOwner(r)) }); err != nil {
 		return err
 	}
+	if err := h.ask(ctx, factsTable, false, func(r *row) { w.facts.put(readFacts(r)) }); err != nil {
+		return err
+	}
 	return h.ask(ctx, entitlementTable, false, func(r *row) { w.entitlements.put(readEntitlement(r, &w.owners)) })
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -86,7 +87,7 @@ func (s *Store) mend(t tear, why error) (Problem, error) {
 
 // readAll reads every row once: what is damaged shows now, not in a bill.
 func (s *Store) readAll(ctx context.Context) error {
-	for _, t := range everyTables {
+	for _, t := range slices.Concat(everyTables, shapeTables, []table{machineTable}) {
 		sum := "count(*)"
 		for _, c := range t.columns {
 			sum += fmt.Sprintf(", bit_xor(hash(%s))", c.name)

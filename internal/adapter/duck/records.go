@@ -77,18 +77,19 @@ func readGrant(r *row, words *words) usage.GrantRecord {
 }
 
 var podTable = table{name: "usage_pod", columns: columnsOf(
-	"hour", integer, "batch", bigint, "line", uinteger, "start_ms", bigint, "duration_ms", bigint, "owner", bigint,
+	"hour", integer, "batch", bigint, "line", uinteger, "start_ms", bigint, "duration_ms", bigint, "owner", bigint, "facts", bigint,
 	"present_ms", bigint, "unmeasured_ms", bigint, "cpu_nanos", ubigint, "memory_byte_ms", ubigint,
 	"cpu_request_milli_ms", bigint, "memory_request_byte_ms", ubigint,
 )}
 
-func podRow(at home, line uint32, owner int64, p *usage.PodRecord) record {
-	return record{at.hour, at.batch, line, p.StartMS, p.DurationMS, owner,
+func podRow(at home, line uint32, owner, facts int64, p *usage.PodRecord) record {
+	return record{at.hour, at.batch, line, p.StartMS, p.DurationMS, owner, facts,
 		p.PresentMS, p.UnmeasuredMS, p.CPUNanos, p.MemoryByteMS, p.CPURequestMilliMS, p.MemoryRequestByteMS}
 }
 
 func readPod(r *row, words *words) usage.PodRecord {
-	return usage.PodRecord{Span: r.span(), Holder: words.owners.get(r), PresentMS: r.i64(), UnmeasuredMS: r.i64(),
+	span, holder, facts := r.span(), words.owners.get(r), words.facts.get(r)
+	return usage.PodRecord{Span: span, Holder: holder, Owner: facts.owner, Labels: facts.labels, PresentMS: r.i64(), UnmeasuredMS: r.i64(),
 		CPUNanos: r.u64(), MemoryByteMS: r.u64(), CPURequestMilliMS: r.i64(), MemoryRequestByteMS: r.u64()}
 }
 
@@ -117,4 +118,5 @@ type words struct {
 	places       numbered[*usage.PartitionRecord]
 	owners       numbered[workload.Holder]
 	entitlements numbered[attribution.Grant]
+	facts        numbered[podFacts]
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -29,7 +30,7 @@ func opened(t *testing.T, dir string) (*Store, []Problem) {
 func TestTablesAreThoseOfTheSchema(t *testing.T) {
 	s, _ := opened(t, t.TempDir())
 	names := map[mapping.Type]string{text: "VARCHAR", integer: "INTEGER", bigint: "BIGINT", ubigint: "UBIGINT", uinteger: "UINTEGER", double: "DOUBLE", boolean: "BOOLEAN"}
-	for _, table := range everyTables {
+	for _, table := range slices.Concat(everyTables, shapeTables, []table{machineTable}) {
 		var want []string
 		for _, c := range table.columns {
 			want = append(want, c.name+" "+names[c.kind])

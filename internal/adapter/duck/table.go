@@ -52,7 +52,9 @@ func columnsOf(pairs ...any) []column {
 // number. Together they are an hour; usage_gap has a copy of a part.
 var (
 	rowTables   = []table{batchTable, partitionTable, holderTable, grantTable, podTable, findingTable}
-	wordTables  = []table{placeTable, ownerTable, entitlementTable}
+	wordTables  = []table{placeTable, ownerTable, entitlementTable, factsTable}
 	hourTables  = append(append([]table{}, wordTables...), rowTables...)
 	everyTables = append(append([]table{}, hourTables...), gapTable)
+	// shapeTables are not of any hour.
+	shapeTables = []table{shapeTable, shapeTextTable}
 )

@@ -3,6 +3,10 @@
 package duck
 
 import (
+	"maps"
+	"slices"
+	"strconv"
+
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/usage"
@@ -12,8 +16,9 @@ import (
 // vocabulary remembers what was written in an hour and under which number. It
 // may forget: then the same words get another number.
 type vocabulary struct {
-	hours map[int32]*hourWords
-	used  int64 // a clock of uses, for forgetting the hour that was used longest ago
+	hours  map[int32]*hourWords
+	used   int64            // a clock of uses, for forgetting the hour that was used longest ago
+	shapes map[string]int64 // of all hours, by their wire form
 }
 
 // hourWords are the words of one hour. A partition's records need all of its
@@ -23,6 +28,7 @@ type hourWords struct {
 	places       map[gpu.PartitionID]int64
 	owners       map[workload.Holder]int64
 	entitlements map[entitlement]int64
+	facts        map[factsKey]int64
 	used         int64
 }
 
@@ -36,7 +42,7 @@ func (v *vocabulary) hour(h int32) *hourWords {
 	if w == nil {
 		v.forget()
 		w = &hourWords{looks: map[look]int64{}, places: map[gpu.PartitionID]int64{},
-			owners: map[workload.Holder]int64{}, entitlements: map[entitlement]int64{}}
+			owners: map[workload.Holder]int64{}, entitlements: map[entitlement]int64{}, facts: map[factsKey]int64{}}
 		if v.hours == nil {
 			v.hours = map[int32]*hourWords{}
 		}
@@ -61,6 +67,22 @@ func (v *vocabulary) forget() {
 
 // forgetHour is for when the rows of an hour have left the tables.
 func (v *vocabulary) forgetHour(h int32) { delete(v.hours, h) }
+
+// forgetBefore is for when the hours before one were dropped, with their words.
+func (v *vocabulary) forgetBefore(h int32) {
+	maps.DeleteFunc(v.hours, func(hour int32, _ *hourWords) bool { return hour < h })
+}
+
+// shapesKept bounds the shapes that are remembered: one each of a fleet's nodes,
+// several times over.
+const shapesKept = 1 << 15
+
+func (v *vocabulary) shapeNumbers() map[string]int64 {
+	if v.shapes == nil || len(v.shapes) >= shapesKept {
+		v.shapes = map[string]int64{}
+	}
+	return v.shapes
+}
 
 // look is all of a place row, as a key.
 type look struct {
@@ -120,4 +142,36 @@ func entitlementOf(g *attribution.Grant) entitlement {
 	return entitlement{holder: g.Holder, containers: joined(g.Containers), source: g.Source, resource: g.Resource,
 		deviceIDs: joined(g.DeviceIDs), claims: g.Claim, mode: g.Mode, replicas: g.Replicas, reserved: g.Reserved,
 		reservedBytes: maybeOf(g.ReservedBytes), limit: maybeOf(g.LimitBytes), admin: g.Admin}
+}
+
+// factsKey is all of a facts row, as a key.
+type factsKey struct {
+	owner  workload.Owner
+	labels string
+}
+
+func factsOf(p *usage.PodRecord) factsKey {
+	return factsKey{owner: p.Owner, labels: joinedMap(p.Labels)}
+}
+
+// joinedMap is a map as a key: nil, empty and every content differ. Lengths stand
+// before the texts, which may have any byte in them.
+func joinedMap(m map[string]string) string {
+	if m == nil {
+		return ""
+	}
+	var room [16]string
+	keys := room[:0]
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	key := []byte{'{'}
+	for _, k := range keys {
+		for _, text := range [...]string{k, m[k]} {
+			key = append(strconv.AppendInt(key, int64(len(text)), 10), ':')
+			key = append(key, text...)
+		}
+	}
+	return string(key)
 }

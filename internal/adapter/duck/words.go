@@ -71,3 +71,23 @@ func readEntitlement(r *row, owners *numbered[workload.Holder]) (id int64, g att
 		Reserved: gpu.Ratio{Num: r.u64(), Den: r.u64()}, ReservedBytes: r.optU64(), LimitBytes: r.optU64(), Admin: r.boolean()}
 	return id, g
 }
+
+var factsTable = table{name: "usage_facts", columns: columnsOf(
+	"hour", integer, "id", bigint, "owner_kind", text, "owner_name", text, "owner_uid", text, "labels_json", text,
+)}
+
+// podFacts are what a pod belongs to.
+type podFacts struct {
+	owner  workload.Owner
+	labels map[string]string
+}
+
+func factsRow(hour int32, id int64, p *usage.PodRecord) record {
+	return record{hour, id, p.Owner.Kind, p.Owner.Name, p.Owner.UID, wireMap(p.Labels)}
+}
+
+func readFacts(r *row) (id int64, f podFacts) {
+	_, id = r.i32(), r.i64()
+	f = podFacts{owner: workload.Owner{Kind: r.text(), Name: r.text(), UID: r.text()}, labels: readWire[map[string]string](r)}
+	return id, f
+}

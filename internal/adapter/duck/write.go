@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -28,7 +29,7 @@ type counter struct{ batch, id int64 }
 
 func newWriter(conn driver.Conn, words *vocabulary, next counter) (*writer, error) {
 	w := &writer{into: map[string]*duckdb.Appender{}, words: words, next: next}
-	for _, t := range everyTables {
+	for _, t := range slices.Concat(everyTables, shapeTables) {
 		a, err := duckdb.NewAppenderFromConn(conn, "", t.name)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("append to %s: %w", t.name, err), w.abandon())
@@ -75,6 +76,9 @@ func (w *writer) batch(b *usage.Batch) error {
 	if b.Gap != nil {
 		w.row(gapTable, gapRow(at, b))
 	}
+	if b.Shape != nil {
+		w.row(shapeTable, shapeRow(b, w.shape(b.Shape)))
+	}
 	for i := range b.Partitions {
 		p := &b.Partitions[i]
 		w.row(partitionTable, partitionRow(at, uint32(i), w.look(at.hour, p), p))
@@ -88,7 +92,8 @@ func (w *writer) batch(b *usage.Batch) error {
 		w.row(grantTable, grantRow(at, uint32(i), w.place(at.hour, g.Partition), w.entitlement(at.hour, &g.Grant), g))
 	}
 	for i := range b.Pods {
-		w.row(podTable, podRow(at, uint32(i), w.owner(at.hour, b.Pods[i].Holder), &b.Pods[i]))
+		p := &b.Pods[i]
+		w.row(podTable, podRow(at, uint32(i), w.owner(at.hour, p.Holder), w.facts(at.hour, p), p))
 	}
 	for i := range b.Findings {
 		w.row(findingTable, findingRow(at, uint32(i), w.owner(at.hour, b.Findings[i].Holder), &b.Findings[i]))
@@ -134,4 +139,13 @@ func (w *writer) entitlement(hour int32, g *attribution.Grant) int64 {
 	return number(w, w.words.hour(hour).entitlements, entitlementOf(g), entitlementTable, func(id int64) record {
 		return entitlementRow(hour, id, owner, g)
 	})
+}
+
+func (w *writer) facts(hour int32, p *usage.PodRecord) int64 {
+	return number(w, w.words.hour(hour).facts, factsOf(p), factsTable, func(id int64) record { return factsRow(hour, id, p) })
+}
+
+func (w *writer) shape(s *usage.NodeShape) int64 {
+	text := shapeText(s)
+	return number(w, w.words.shapeNumbers(), text, shapeTextTable, func(id int64) record { return record{id, text} })
 }

@@ -9,8 +9,9 @@
 -- end in _json hold rare nested parts of a record in their wire form.
 --
 -- What is the same minute after minute (how a partition looks, who a holder is,
--- what a grant says) is written once per hour and named by a number (place, owner,
--- entitlement). The same words may stand there twice, after a restart.
+-- what a grant says, what a pod belongs to) is written once per hour and named by a
+-- number (place, owner, entitlement, facts). The same words may stand there twice,
+-- after a restart.
 
 CREATE TABLE usage_place (
   hour                     INTEGER  NOT NULL,
@@ -63,18 +64,31 @@ CREATE TABLE usage_entitlement (
   admin           BOOLEAN NOT NULL
 );
 
-CREATE TABLE usage_batch (
+-- To which workload a pod belongs, and its labels that are cost dimensions.
+CREATE TABLE usage_facts (
   hour        INTEGER NOT NULL,
-  batch       BIGINT  NOT NULL,
-  agent       VARCHAR NOT NULL,
-  boot        VARCHAR NOT NULL,
-  seq         UBIGINT NOT NULL,
-  version     BIGINT  NOT NULL,
-  cluster     VARCHAR NOT NULL,
-  node        VARCHAR NOT NULL,
-  start_ms    BIGINT  NOT NULL,
-  duration_ms BIGINT  NOT NULL,
-  interval_ms BIGINT  NOT NULL
+  id          BIGINT  NOT NULL,
+  owner_kind  VARCHAR NOT NULL,
+  owner_name  VARCHAR NOT NULL,
+  owner_uid   VARCHAR NOT NULL,
+  labels_json VARCHAR
+);
+
+CREATE TABLE usage_batch (
+  hour               INTEGER NOT NULL,
+  batch              BIGINT  NOT NULL,
+  agent              VARCHAR NOT NULL,
+  boot               VARCHAR NOT NULL,
+  seq                UBIGINT NOT NULL,
+  version            BIGINT  NOT NULL,
+  cluster            VARCHAR NOT NULL,
+  node               VARCHAR NOT NULL,
+  start_ms           BIGINT  NOT NULL,
+  duration_ms        BIGINT  NOT NULL,
+  interval_ms        BIGINT  NOT NULL,
+  provider_id        VARCHAR NOT NULL,
+  shape_json         VARCHAR,
+  unschedulable_json VARCHAR
 );
 
 CREATE TABLE usage_partition (
@@ -148,6 +162,7 @@ CREATE TABLE usage_pod (
   start_ms               BIGINT   NOT NULL,
   duration_ms            BIGINT   NOT NULL,
   owner                  BIGINT   NOT NULL,
+  facts                  BIGINT   NOT NULL,
   present_ms             BIGINT   NOT NULL,
   unmeasured_ms          BIGINT   NOT NULL,
   cpu_nanos              UBIGINT  NOT NULL,
@@ -180,23 +195,58 @@ CREATE TABLE usage_finding (
 -- here, and stays when its hour is sealed, until the hour is dropped: a gap of
 -- days is asked for by hours far behind its own.
 CREATE TABLE usage_gap (
-  hour            INTEGER NOT NULL,
-  batch           BIGINT  NOT NULL,
-  agent           VARCHAR NOT NULL,
-  boot            VARCHAR NOT NULL,
-  seq             UBIGINT NOT NULL,
-  version         BIGINT  NOT NULL,
-  cluster         VARCHAR NOT NULL,
-  node            VARCHAR NOT NULL,
-  start_ms        BIGINT  NOT NULL,
-  duration_ms     BIGINT  NOT NULL,
-  interval_ms     BIGINT  NOT NULL,
-  reason          VARCHAR NOT NULL,
-  gap_start_ms    BIGINT  NOT NULL,
-  gap_duration_ms BIGINT  NOT NULL,
-  gap_boot        VARCHAR NOT NULL,
-  gap_first_seq   UBIGINT NOT NULL,
-  gap_last_seq    UBIGINT NOT NULL
+  hour               INTEGER NOT NULL,
+  batch              BIGINT  NOT NULL,
+  agent              VARCHAR NOT NULL,
+  boot               VARCHAR NOT NULL,
+  seq                UBIGINT NOT NULL,
+  version            BIGINT  NOT NULL,
+  cluster            VARCHAR NOT NULL,
+  node               VARCHAR NOT NULL,
+  start_ms           BIGINT  NOT NULL,
+  duration_ms        BIGINT  NOT NULL,
+  interval_ms        BIGINT  NOT NULL,
+  provider_id        VARCHAR NOT NULL,
+  shape_json         VARCHAR,
+  unschedulable_json VARCHAR,
+  reason             VARCHAR NOT NULL,
+  gap_start_ms       BIGINT  NOT NULL,
+  gap_duration_ms    BIGINT  NOT NULL,
+  gap_boot           VARCHAR NOT NULL,
+  gap_first_seq      UBIGINT NOT NULL,
+  gap_last_seq       UBIGINT NOT NULL
+);
+
+-- What stood behind the names of nodes, from the batches as they come: the
+-- beginning of the first window or gap, the end of the last, and the sampling
+-- interval of that. provider_id is empty where no record says it. It outlives the
+-- hours that it was learnt from.
+CREATE TABLE usage_machine (
+  cluster     VARCHAR NOT NULL,
+  node        VARCHAR NOT NULL,
+  provider_id VARCHAR NOT NULL,
+  first_ms    BIGINT  NOT NULL,
+  last_ms     BIGINT  NOT NULL,
+  interval_ms BIGINT  NOT NULL,
+  PRIMARY KEY (cluster, node, provider_id)
+);
+
+-- What a machine was said to be, each time that it was said: from_ms is the
+-- beginning of the window, shape the number of a usage_shape_text. So it does not
+-- matter in which order batches come. When hours are dropped, what only repeats
+-- the time before it goes, too; the rest outlives them.
+CREATE TABLE usage_shape (
+  cluster     VARCHAR NOT NULL,
+  node        VARCHAR NOT NULL,
+  provider_id VARCHAR NOT NULL,
+  from_ms     BIGINT  NOT NULL,
+  shape       BIGINT  NOT NULL
+);
+
+-- The wire form of a shape, by its number. The same text may stand there twice.
+CREATE TABLE usage_shape_text (
+  id         BIGINT  NOT NULL,
+  shape_json VARCHAR NOT NULL
 );
 
 -- Which numbers of a boot have been counted: all from 1 to seq, without those in
@@ -211,8 +261,8 @@ CREATE TABLE usage_watermark (
   PRIMARY KEY (agent, boot)
 );
 
--- The next number of a batch and of a place, owner or entitlement: none is ever
--- given twice, so rows of a sealed hour and late ones never meet under one number.
+-- The next number of a batch and of a place, owner, entitlement, facts or shape:
+-- none is ever given twice, so rows of a sealed hour and late ones never meet under one number.
 CREATE TABLE usage_counter (
   next_batch BIGINT NOT NULL,
   next_id    BIGINT NOT NULL
