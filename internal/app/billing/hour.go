@@ -50,7 +50,10 @@ func (r *Rater) rateHour(ctx context.Context, due []rating.Due) (int, error) {
 	for _, d := range ready {
 		w.due[nodeKey(d.Cluster, d.Node)] = d
 	}
-	if w.rules, err = r.rules.Rules(ctx, w.at); err != nil {
+	if w.rules, err = r.rules.Rules(ctx, w.at); err == nil {
+		err = r.keep(ctx, w.rules.Policy)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("rate hour of %s: %w", w.at.Format(time.RFC3339), err)
 	}
 	if err := r.read(ctx, w); err != nil {

@@ -43,6 +43,8 @@ type Rater struct {
 	failed map[ledger.NodeHour]failure
 	// revision is that of the rules when all rated hours were last looked at.
 	revision string
+	// policy is the name of the last policy that was kept.
+	policy string
 }
 
 // RaterStatus says how far rating is.

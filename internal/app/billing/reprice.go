@@ -5,12 +5,14 @@ package billing
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/ledger"
 	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/rating"
@@ -23,6 +25,9 @@ func sortFailures(fs []Failure) {
 // ever is all time that hours can have.
 var ever = time.UnixMilli(1 << 45).UTC()
 
+// looked is the key of the revision by which all rated hours were last looked at.
+const looked = "prices looked at"
+
 // reprice looks at all rated hours when the rules have changed, and asks for
 // those to be rated again that cost something else now. That is much cheaper than
 // rating: what was priced is kept with each hour.
@@ -31,12 +36,22 @@ func (r *Rater) reprice(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("prices: %w", err)
 	}
+	if r.revision == "" {
+		text, err := r.store.Text(ctx, looked)
+		if err != nil {
+			return fmt.Errorf("prices: %w", err)
+		}
+		r.revision = string(text)
+	}
 	if rev == r.revision {
 		return nil
 	}
 	changed, err := r.repriced(ctx, time.UnixMilli(0).UTC(), ever)
 	if err == nil {
 		err = r.store.Ask(ctx, changed)
+	}
+	if err == nil {
+		err = r.store.KeepText(ctx, looked, []byte(rev))
 	}
 	if err != nil {
 		return fmt.Errorf("look at prices again: %w", err)
@@ -45,6 +60,22 @@ func (r *Rater) reprice(ctx context.Context) error {
 		r.cfg.Log.Info("prices changed", "revision", rev, "hours_to_rate_again", len(changed))
 	}
 	r.revision = rev
+	return nil
+}
+
+// keep keeps the text of a policy before anything is booked by it.
+func (r *Rater) keep(ctx context.Context, p allocation.Policy) error {
+	if p.Name() == r.policy {
+		return nil
+	}
+	text, err := json.Marshal(p)
+	if err == nil {
+		err = r.store.KeepText(ctx, policyKey(p.Name()), text)
+	}
+	if err != nil {
+		return fmt.Errorf("keep policy %s: %w", p.Name(), err)
+	}
+	r.policy = p.Name()
 	return nil
 }
 

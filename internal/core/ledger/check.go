@@ -17,6 +17,8 @@ type Journal struct {
 	Costs []pricing.NodeCost
 	// Closed are all closed months, in any order.
 	Closed []Closed
+	// Trail is the whole trail, in order.
+	Trail []Event
 }
 
 // Check verifies every invariant and returns the first that does not hold, with
@@ -42,7 +44,13 @@ func Check(j Journal) *Violation {
 	if v := checkNet(lines, chains, j.Costs); v != nil {
 		return v
 	}
-	return checkClosed(lines, j.Closed)
+	if v := checkClosed(lines, j.Closed); v != nil {
+		return v
+	}
+	if err := VerifyTrail(j.Trail); err != nil {
+		return violation(TrailBroken, nil, "%v", err)
+	}
+	return nil
 }
 
 // checkLines looks at each line alone.

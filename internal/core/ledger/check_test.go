@@ -49,7 +49,19 @@ func books(t *testing.T) Journal {
 	spare.ID, spare.Slot, spare.Amount, spare.Currency, spare.Basis, spare.Partition = "spare", "", nil, "", nil, gpu.Whole("GPU-spare")
 	r.Entries = append(r.Entries, spare)
 	j.rate(t, r, costs)
-	return Journal{Lines: j.lines, Costs: j.allCosts(), Closed: j.closed}
+	out := Journal{Lines: j.lines, Costs: j.allCosts(), Closed: j.closed}
+	for i := range j.closed {
+		var previous *Event
+		if i > 0 {
+			previous = &out.Trail[i-1]
+		}
+		e, err := j.closed[i].Event().Follow(previous)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Trail = append(out.Trail, e)
+	}
+	return out
 }
 
 // copyOf is a deep copy.
@@ -132,6 +144,7 @@ var faults = map[Invariant]func(fault){
 	PeriodChanged: func(f fault) {
 		f.Closed[1].Amount = "1000000.00"
 	},
+	TrailBroken:  func(f fault) { f.Trail[0].By = "somebody else" },
 	StatementOff: func(f fault) { f.line("2025-05", "ns-a/a").Revision.Reason = "it looks better" },
 }
 

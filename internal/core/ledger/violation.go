@@ -38,6 +38,7 @@ const (
 	PeriodGap       Invariant = "period_gap"     // closed months do not follow one another
 	PeriodChanged   Invariant = "period_changed" // a closed month is not what was closed
 	StatementOff    Invariant = "statement_off"  // a statement is not what was closed
+	TrailBroken     Invariant = "trail_broken"   // an event of the trail is not as it was kept, or is missing
 )
 
 // Invariants lists them.
@@ -45,7 +46,7 @@ func Invariants() []Invariant {
 	return []Invariant{
 		IDTwice, IDWrong, TimeWrong, KindWrong, PeriodWrong, CurrencyMissing, GradesOff, BookingMissing, ChainBroken,
 		AdjustsNothing, StepWrong, Negative, UsedBeyondShare, CurrencyMixed, CostMissing, CostWrong, HourUnrated,
-		SharesOff, SlotOff, NodeOff, BookedClosed, PeriodGap, PeriodChanged, StatementOff,
+		SharesOff, SlotOff, NodeOff, BookedClosed, PeriodGap, PeriodChanged, StatementOff, TrailBroken,
 	}
 }
 
