@@ -77,6 +77,7 @@ func readBook(o *strictyaml.Object, out *File) {
 	}
 	currency := o.Currency("currency")
 	o.Sub("split", func(s *strictyaml.Object) { out.Policy = readPolicy(s, currency) })
+	o.List("nodes", func(_ int, item *strictyaml.Object) { out.Book.Known = append(out.Book.Known, readKnown(item)) })
 	ids := map[string]int{}
 	o.List("rows", func(i int, item *strictyaml.Object) {
 		row := readRow(item, i, currency)
@@ -110,6 +111,20 @@ func readRow(o *strictyaml.Object, i int, currency money.Currency) pricing.Row {
 		o.Add(o.Line, o.Path, "%v", err)
 	}
 	return r
+}
+
+// readKnown reads what the operator says of nodes.
+func readKnown(o *strictyaml.Object) pricing.Known {
+	before := o.Found()
+	k := pricing.Known{
+		Cluster: o.Text("cluster"), Node: o.Text("node"), Labels: o.Texts("labels"),
+		Provider: o.Text("provider"), Region: o.Text("region"), Zone: o.Text("zone"), InstanceType: o.Text("instance_type"),
+		Capacity: pricing.Capacity(o.Text("capacity")),
+	}
+	if err := k.Check(); err != nil && o.Found() == before {
+		o.Add(o.Line, o.Path, "%v", err)
+	}
+	return k
 }
 
 func readSelector(o *strictyaml.Object) pricing.Selector {

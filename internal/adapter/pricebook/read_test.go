@@ -74,6 +74,9 @@ func TestTheDocumentedBook(t *testing.T) {
 	if f.Book.Name != "acme-2026" || f.Book.Grade != pricing.Listed || !strings.HasPrefix(f.Book.Revision, "sha256:") {
 		t.Errorf("book %q, %q, %q", f.Book.Name, f.Book.Grade, f.Book.Revision)
 	}
+	if diff := cmp.Diff([]pricing.Known{{Cluster: "lambda-1", Provider: "lambda", Region: "us-tx-3"}}, f.Book.Known); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
 	policy := pricing.DefaultPolicy()
 	policy.References = policy.References[:1] // what is given takes the place of the default
 	if diff := cmp.Diff(policy, *f.Policy, rats); diff != "" {
@@ -99,6 +102,9 @@ split:
     pair: [{vcpu: 96, memory_gib: 384, node_hour: 4.8384}, {vcpu: 96, memory_gib: 768, node_hour: 6.3504}]
   ratio: {gpu: 0.95, cpu: 0.03, memory: 0.02}
   gpu_rates: [{model: A100*, gpu_hour: "1.8"}, {model: H800, gpu_hour: 12, currency: CNY}]
+nodes:
+- {cluster: lambda-1, provider: lambda, region: us-tx, zone: a}
+- {node: n7, labels: {pool: p}, instance_type: t, capacity: reserved}
 rows:
 - node: n1
   provider_id: aws:///z/i-1
@@ -135,6 +141,13 @@ rows:
 	if diff := cmp.Diff(want, f.Book.Rows, rats); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
+	known := []pricing.Known{
+		{Cluster: "lambda-1", Provider: "lambda", Region: "us-tx", Zone: "a"},
+		{Node: "n7", Labels: map[string]string{"pool": "p"}, InstanceType: "t", Capacity: pricing.Reserved},
+	}
+	if diff := cmp.Diff(known, f.Book.Known); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
 	policy := pricing.Policy{
 		Rule:       pricing.RuleGPURate,
 		References: []pricing.Reference{{Name: "m7i/r7i", Currency: "USD", VCPU: *nano(t, "0.03465"), GiB: *nano(t, "0.0039375")}},
@@ -154,7 +167,7 @@ func TestMistakes(t *testing.T) {
 		"pricebook: 2\n":                                      `b.yaml:1: pricebook: should be 1, the version of the format, and is "2"`,
 		"[]":                                                  `b.yaml:1: should be a mapping`,
 		"pricebook: [":                                        "b.yaml:1: this is not valid YAML",
-		head + "price: 1\n":                                   "b.yaml:3: price: is not a field that belongs here; there are pricebook, name, currency, split, rows",
+		head + "price: 1\n":                                   "b.yaml:3: price: is not a field that belongs here; there are pricebook, name, currency, split, nodes, rows",
 		head + "rows: 3\n":                                    "b.yaml:3: rows: should be a list",
 		head + "rows:\n- 3\n":                                 "b.yaml:4: rows[0]: should be a mapping",
 		row("node_hour: 1\n  node_hour: 2"):                   "node_hour",
@@ -184,6 +197,10 @@ func TestMistakes(t *testing.T) {
 		row("on_prem: {life_years: 1, power_kw: 1}"):          "rows[0].on_prem.tariff_kwh: is missing",
 		row("{id: a, node_hour: 1}\n- {id: a, node_hour: 1}"): `b.yaml:5: rows[1].id: "a" names the row on line 4 already`,
 		"pricebook: 1\nrows: [{node_hour: 1}]":                "rows[0].currency: is missing: give it here, or once for all rows",
+		head + "nodes: [{provider: x}]":                              "b.yaml:3: nodes[0]: it chooses no nodes: give cluster, node or labels",
+		head + "nodes: [{cluster: x}]":                               "nodes[0]: it says nothing: give provider, region",
+		head + "nodes: [{cluster: x, capacity: cheap}]":              `nodes[0]: capacity "cheap": write on-demand, spot or reserved`,
+		head + "nodes: [{cluster: x, model: y}]":                     "nodes[0].model: is not a field that belongs here",
 		head + "split: {rule: halves}":                        `b.yaml:3: split: split rule "halves": write one of aws-scad`,
 		head + "split: {rule: fixed-ratio, ratio: {gpu: 1}}":  "fixed-ratio: give a share",
 		head + "split: {rule: fixed-ratio, ratio: {gpu: 1, cpu: 1, memory: 0}}":                                                  "sum to 2.0",

@@ -14,17 +14,20 @@ type Book struct {
 	Revision string // the state of it, such as a date or a hash
 	Grade    Grade  // Billed for a provider's bill, else Listed
 	Rows     []Row
+	// Known is what its owner says of nodes; it holds for all books.
+	Known []Known
 }
 
 // Prices are books in their order of precedence and the policy by which their
 // prices are split. They answer what a node costs.
 type Prices struct {
 	policy Policy
+	bills  *Bills
 	books  []*indexed
 }
 
-// New makes prices of books, the strongest first: imported bills, the
-// operator's book, the built-in list. A book prices a node whole, or the next
+// New makes prices of books, the strongest first: the operator's book, the
+// built-in list. Imported bills come before all of them (WithBills). A book prices a node whole, or the next
 // one is asked: prices of two books are never mixed. The books are kept, not
 // copied.
 func New(policy Policy, books ...*Book) (*Prices, error) {
@@ -42,6 +45,14 @@ func New(policy Policy, books ...*Book) (*Prices, error) {
 	return out, nil
 }
 
+// WithBills is the prices with bills before all books, in place of those they
+// had. It costs nothing: the books are shared.
+func (p *Prices) WithBills(b *Bills) *Prices {
+	out := *p
+	out.bills = b
+	return &out
+}
+
 // Policy is the policy by which prices are split.
 func (p *Prices) Policy() Policy { return p.policy }
 
@@ -56,6 +67,11 @@ type indexed struct {
 
 func index(b *Book) (*indexed, error) {
 	ix := &indexed{Book: b, named: map[string][]int{}, typed: map[string][]int{}}
+	for i := range b.Known {
+		if err := b.Known[i].Check(); err != nil {
+			return nil, fmt.Errorf("known node %d: %w", i+1, err)
+		}
+	}
 	ids := make(map[string]bool, len(b.Rows))
 	for i := range b.Rows {
 		r := &b.Rows[i]

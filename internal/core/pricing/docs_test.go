@@ -47,7 +47,7 @@ func TestTheTableOfTheDocs(t *testing.T) {
 			t.Errorf("the table has no row for %s", r)
 		}
 	}
-	for _, d := range []Doubt{DoubtNoPrice, DoubtAbsurd, DoubtSpot, DoubtModelMemory, DoubtMemorySum, DoubtOld, DoubtOverlap, DoubtCurrency, DoubtSource} {
+	for _, d := range []Doubt{DoubtNoPrice, DoubtAbsurd, DoubtSpot, DoubtModelMemory, DoubtMemorySum, DoubtOld, DoubtOverlap, DoubtCurrency, DoubtSource, DoubtBilledTwice, DoubtBillCurrencies} {
 		if !strings.Contains(string(doc), "| `"+string(d)+"` |") {
 			t.Errorf("docs/pricing.md does not explain %s", d)
 		}

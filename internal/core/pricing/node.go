@@ -81,6 +81,12 @@ func (l Life) end() (ms int64, note string) {
 	return forever, ""
 }
 
+// ready is the node as the books know it, with what can be inferred filled in.
+func (p *Prices) ready(n *Node) (Node, error) {
+	known := p.knownOf(n)
+	return known.ready()
+}
+
 // ready is the node with what can be inferred filled in, its slots in order.
 func (n *Node) ready() (Node, error) {
 	out := *n

@@ -22,13 +22,13 @@ func (p *Prices) Cost(n *Node, from, to int64) ([]NodeCost, error) {
 	if from < 0 || to <= from || from/hourMS != (to-1)/hourMS {
 		return nil, fmt.Errorf("price node %s: [%d, %d) is no part of one hour", n.Name, from, to)
 	}
-	node, err := n.ready()
+	node, err := p.ready(n)
 	if err != nil {
 		return nil, err
 	}
-	t := &tariff{Prices: p, node: &node, own: p.candidates(&node)}
+	t := &tariff{Prices: p, node: &node, own: p.candidates(&node, from, true)}
 	if t.mayNeedReference() {
-		t.onDemand = p.onDemand(&node)
+		t.onDemand = p.onDemand(&node, from)
 	}
 	var out []NodeCost
 	for _, s := range t.spans(from, to) {
@@ -48,10 +48,10 @@ type tariff struct {
 
 // onDemand are the prices on demand of nodes like this one, bills left out: the
 // GPUs' share of a price comes from there.
-func (p *Prices) onDemand(n *Node) *candidates {
+func (p *Prices) onDemand(n *Node, ms int64) *candidates {
 	like := *n
 	like.Capacity = OnDemand
-	c := p.candidates(&like)
+	c := p.candidates(&like, ms, false)
 	for i := range c.rows {
 		for class, rows := range c.rows[i] {
 			c.rows[i][class] = slices.DeleteFunc(rows, func(r *Row) bool { return r.Capacity != OnDemand || r.Price.Charge != nil })

@@ -32,17 +32,24 @@ func (q *quote) same(o *quote) bool {
 	return q.book == o.book && slices.Equal(q.rows, o.rows) && slices.Equal(q.charges, o.charges) && q.reason == o.reason
 }
 
-// candidates are the rows of all books that choose a node.
+// candidates are the rows of all books that choose a node in an hour.
 type candidates struct {
-	node *Node
-	of   []*indexed
-	rows [][classes][]*Row // by book
+	node  *Node
+	of    []*Book
+	rows  [][classes][]*Row // by book
+	books []*indexed        // those that are no bills
 }
 
-func (p *Prices) candidates(n *Node) *candidates {
-	c := &candidates{node: n, of: p.books, rows: make([][classes][]*Row, len(p.books))}
-	for i, b := range p.books {
-		c.rows[i] = b.rows(n)
+// candidates are those of the hour of a moment, with or without bills.
+func (p *Prices) candidates(n *Node, ms int64, bills bool) *candidates {
+	c := &candidates{node: n, books: p.books}
+	if p.bills != nil && bills {
+		if book, rows := p.bills.of(n, ms-ms%hourMS); book != nil {
+			c.of, c.rows = append(c.of, book), append(c.rows, [classes][]*Row{byName: rows})
+		}
+	}
+	for _, b := range p.books {
+		c.of, c.rows = append(c.of, b.Book), append(c.rows, b.rows(n))
 	}
 	return c
 }
@@ -67,8 +74,10 @@ func (c *candidates) changes(from, to int64) (out []int64) {
 func (c *candidates) at(ms int64) *quote {
 	var reasons []string
 	for i, b := range c.of {
-		q := c.ask(b.Book, c.rows[i], ms)
+		q := c.ask(b, c.rows[i], ms)
 		if q.priced() {
+			// Why a stronger book does not price it belongs on the bill.
+			q.notes = append(reasons, q.notes...)
 			return q
 		}
 		if q.reason != "" {
@@ -116,7 +125,11 @@ func (c *candidates) charged(b *Book, rows []*Row, ms int64) *quote {
 			return &quote{reason: fmt.Sprintf("charges in %s (row %s) and %s (row %s) cannot be added", charges[0].Currency, charges[0].ID, r.Currency, r.ID)}
 		}
 	}
-	return &quote{book: b, node: c.node, rows: charges, charges: charges}
+	q := &quote{book: b, node: c.node, rows: charges, charges: charges}
+	for _, r := range charges {
+		q.notes = append(q.notes, r.Notes...)
+	}
+	return q
 }
 
 // draft is a price of a node in the making.
@@ -206,6 +219,7 @@ func (d *draft) touched() bool { return len(d.rows) > 0 }
 
 func (d *draft) use(r *Row, ms int64) {
 	d.rows = append(d.rows, r)
+	d.notes = append(d.notes, r.Notes...)
 	if r.FirstSeen != 0 && ms < r.FirstSeen {
 		d.notes = append(d.notes, fmt.Sprintf("the price was first seen on %s; it is taken for the time before, too (row %s)", day(r.FirstSeen), r.ID))
 	}

@@ -58,7 +58,7 @@ func (c *candidates) elsewhere() (regions []string) {
 	if c.node.InstanceType == "" {
 		return nil
 	}
-	for _, b := range c.of {
+	for _, b := range c.books {
 		for _, i := range b.typed[strings.ToLower(c.node.InstanceType)] {
 			if r := &b.Rows[i]; r.Region != "" && !slices.Contains(regions, r.Region) && same(r.Provider, c.node.Provider) {
 				regions = append(regions, r.Region)

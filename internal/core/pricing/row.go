@@ -26,6 +26,8 @@ type Row struct {
 	// not said.
 	Source               string
 	FirstSeen, Retrieved int64
+	// Notes stand on every cost of the row: what is out of the ordinary about it.
+	Notes []string
 }
 
 // Selector chooses nodes. What is empty matches anything; everything given
@@ -55,6 +57,14 @@ const (
 	Spot     Capacity = "spot"
 	Reserved Capacity = "reserved"
 )
+
+func (c Capacity) check() error {
+	switch c {
+	case "", OnDemand, Spot, Reserved:
+		return nil
+	}
+	return fmt.Errorf("capacity %q: write on-demand, spot or reserved", string(c))
+}
 
 // Price is how much. It has one of these forms:
 //
@@ -119,8 +129,9 @@ func (r *Row) Check() error {
 	switch {
 	case r.To != 0 && r.To <= r.From:
 		return fmt.Errorf("it ends on %s, before it begins on %s", day(r.To), day(r.From))
-	case r.Capacity != "" && r.Capacity != OnDemand && r.Capacity != Spot && r.Capacity != Reserved:
-		return fmt.Errorf("capacity %q: write on-demand, spot or reserved", r.Capacity)
+	}
+	if err := r.Capacity.check(); err != nil {
+		return err
 	}
 	if err := r.checkShape(); err != nil {
 		return err
