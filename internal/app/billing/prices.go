@@ -120,41 +120,11 @@ func (s *Service) NodePrice(ctx context.Context, cluster, name string, atMS int6
 	if out.Pieces, err = wholeHour(rules.Prices, n, at); err != nil {
 		return out, err
 	}
-	used := map[string]bool{}
-	for i := range out.Pieces {
-		if out.Pieces[i].Priced {
-			used[out.Pieces[i].Basis.Source] = true
-		}
+	_, answers, err := rules.Prices.Ask(n, atMS)
+	for _, a := range answers {
+		out.Asked = append(out.Asked, inquiry.BookAnswer(a))
 	}
-	for _, b := range rules.Books {
-		costs, err := wholeHour(b.Alone, n, at)
-		if err != nil {
-			return out, err
-		}
-		out.Asked = append(out.Asked, answerOf(b, costs, used[b.Name]))
-	}
-	return out, nil
-}
-
-// answerOf is what a book alone says.
-func answerOf(b Priced, costs []pricing.NodeCost, used bool) inquiry.BookAnswer {
-	out := inquiry.BookAnswer{Book: b.Name, Revision: b.Revision, Grade: b.Grade, Used: used}
-	for i := range costs {
-		c := &costs[i]
-		switch {
-		case !c.Priced:
-			out.Why = c.Reason
-			continue
-		case used:
-			out.Why = "used"
-		default:
-			out.Why = "has a price, but a book before it has one, too"
-		}
-		if !slices.Contains(out.Rows, c.Basis.Row) {
-			out.Rows = append(out.Rows, c.Basis.Row)
-		}
-	}
-	return out
+	return out, err
 }
 
 // ComparePrices splits the price of a node by every rule.
@@ -177,7 +147,7 @@ func (s *Service) ComparePrices(ctx context.Context, cluster, name string, atMS 
 		return inquiry.PriceComparison{}, &inquiry.NotFound{What: "price of node", Name: name, Hint: cost.Reason}
 	}
 	out := inquiry.PriceComparison{AtMS: atMS, Node: *n, Hourly: cost.Basis.Hourly, Currency: cost.Currency, Basis: cost.Basis}
-	out.Rules, err = pricing.SplitAll(rules.Split, n, out.Hourly, out.Currency)
+	out.Rules, err = pricing.SplitAll(rules.Prices.Policy(), n, out.Hourly, out.Currency)
 	return out, err
 }
 
@@ -213,10 +183,7 @@ func (s *Service) CheckPrices(ctx context.Context, fromMS, toMS int64) (inquiry.
 	}
 	sanity := pricing.SanityRules{Now: s.cfg.Now().UnixMilli(), MaxAge: oldPrice.Milliseconds()}
 	for _, b := range rules.Books {
-		if b.Book == nil {
-			continue
-		}
-		for _, d := range pricing.Doubts(b.Book, sanity) {
+		for _, d := range pricing.Doubts(b, sanity) {
 			out.Doubts = append(out.Doubts, inquiry.BookDoubt{Book: b.Name, DoubtfulRow: d})
 		}
 	}

@@ -8,31 +8,16 @@ import (
 
 	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/pricing"
-	"github.com/gputally/gputally/internal/core/rating"
 )
 
 // Rules are what hours are rated by.
 type Rules struct {
-	Prices rating.Pricer
-	// Revision names the state of all price books, lists and the split rule.
+	Prices *pricing.Prices
+	// Revision names the state of the prices, the split rule among them.
 	Revision string
-	// Split is how a price of one line is split, Books what Prices is made of,
-	// the strongest first.
-	Split  pricing.Policy
-	Books  []Priced
+	// Books are the price books in force, the strongest first.
+	Books  []*pricing.Book
 	Policy allocation.Policy
-}
-
-// Priced is one source of prices.
-type Priced struct {
-	Name     string
-	Revision string
-	Grade    pricing.Grade
-	Rows     int
-	// Alone prices by this source and no other.
-	Alone rating.Pricer
-	// Book is nil where it is no list: bills.
-	Book *pricing.Book
 }
 
 // RuleBook gives the rules of an hour. They may change from call to call; those
@@ -41,9 +26,27 @@ type RuleBook interface {
 	// Rules are those that hold in an hour of UTC. Prices have what imported
 	// bills say of it.
 	Rules(ctx context.Context, hour time.Time) (Rules, error)
-	// Under is the rules of an hour with another rule of splitting prices.
+	// Under is the rules of an hour with another rule of splitting prices; the
+	// rule "" is that in force.
 	Under(ctx context.Context, hour time.Time, split pricing.Rule) (Rules, error)
 	// Revision names the state of all rules: another one asks for prices of
 	// rated hours to be looked at again.
 	Revision(ctx context.Context) (string, error)
+}
+
+// Loaded is what an operator wrote, as it was read.
+type Loaded struct {
+	Books  []*pricing.Book
+	Split  pricing.Policy
+	Policy allocation.Policy
+	// Revision is of all of it: another one says that something changed.
+	Revision string
+	// Files are what it was read from, by name; they are kept.
+	Files map[string][]byte
+}
+
+// Loader reads what an operator wrote. It is asked often and should look only
+// whether anything changed. After an error what was read before stays in force.
+type Loader interface {
+	Load() (Loaded, error)
 }

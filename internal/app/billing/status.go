@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gputally/gputally/internal/core/bill"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/ledger"
+	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/rating"
 )
 
@@ -44,10 +46,15 @@ func (s *Service) Status(ctx context.Context) (inquiry.Status, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Policy, out.Split = rules.Policy, rules.Split.Rule
+	out.Policy, out.Split = rules.Policy, rules.Prices.Policy().Rule
 	for _, b := range rules.Books {
-		out.Books = append(out.Books, inquiry.BookStatus{Name: b.Name, Revision: b.Revision, Grade: b.Grade, Rows: b.Rows})
+		out.Books = append(out.Books, inquiry.BookStatus{Name: b.Name, Revision: b.Revision, Grade: b.Grade, Rows: len(b.Rows)})
 	}
+	filed, err := s.store.Filed(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Books = append(billBooks(filed), out.Books...)
 	closed, err := s.store.Closed(ctx)
 	if err != nil {
 		return out, err
@@ -96,6 +103,19 @@ func (s *Service) ratingStatus(ctx context.Context, now time.Time) (out inquiry.
 		out.RatedToMS = min(out.RatedToMS, out.OldestDue.HourMS)
 	}
 	return out, nil
+}
+
+// billBooks are the sources of bills, each with its lines.
+func billBooks(filed []bill.Filed) (out []inquiry.BookStatus) {
+	for _, f := range filed {
+		i := slices.IndexFunc(out, func(b inquiry.BookStatus) bool { return b.Name == f.Source })
+		if i < 0 {
+			out = append(out, inquiry.BookStatus{Name: f.Source, Grade: pricing.Billed})
+			i = len(out) - 1
+		}
+		out[i].Revision, out[i].Rows = f.Hash, out[i].Rows+int(f.Lines)
+	}
+	return out
 }
 
 // lastClosed is the last closed month of each scope.
