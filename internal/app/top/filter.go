@@ -88,15 +88,10 @@ func (r *Row) take(o Row) {
 	}
 }
 
-// grades in order, best first.
-var gradeOrder = []gpu.Grade{"", gpu.Measured, gpu.Derived, gpu.Estimated, gpu.Indivisible, gpu.Skewed, gpu.Unmeasured}
-
-// worse is the grade of a sum of two figures.
+// worse is the grade of a sum of two figures. No grade is better than any.
 func worse(a, b gpu.Grade) gpu.Grade {
-	for i := len(gradeOrder) - 1; i >= 0; i-- {
-		if gradeOrder[i] == a || gradeOrder[i] == b {
-			return gradeOrder[i]
-		}
+	if b.Rank() > a.Rank() {
+		return b
 	}
 	return a
 }

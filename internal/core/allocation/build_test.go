@@ -57,6 +57,7 @@ type state struct {
 	grantsUnknown          bool
 	noMemory               bool
 	estimated              uint64
+	mode                   gpu.Mode
 }
 
 // add writes the state's records into a batch, for all of its time.
@@ -65,7 +66,7 @@ func (s state) add(b *usage.Batch) {
 	r := usage.PartitionRecord{
 		Partition: s.id, Span: span, Slot: s.slot, Model: "A100", Slices: s.slices, DeviceSlices: s.of,
 		StrandedSlices: s.stranded, MIGParent: s.parent, UnmeasuredMS: s.unmeasured, UnavailableMS: s.lost,
-		MeasuredMS: b.DurationMS - s.unmeasured - s.lost, Grade: gpu.Measured,
+		MeasuredMS: b.DurationMS - s.unmeasured - s.lost, Grade: gpu.Measured, Mode: s.mode,
 	}
 	if s.unmeasured+s.lost > 0 {
 		r.Reasons = []string{"test"}
@@ -151,6 +152,11 @@ func card0(holdings ...holding) state {
 
 func (s state) granted(g ...attribution.Grant) state {
 	s.grants = g
+	return s
+}
+
+func (s state) shared(m gpu.Mode) state {
+	s.mode = m
 	return s
 }
 

@@ -35,7 +35,9 @@ func (c *claims) begin(b *book, p *piece) {
 		c.holders = append(c.holders, lineOf(b, &p.holders[i]))
 	}
 	for i := range p.grants {
-		c.tenants = append(c.tenants, b.pod(p.grants[i].Grant.Holder, false))
+		tenant := b.pod(p.grants[i].Grant.Holder, false)
+		tenant.stands() // a turn has no weight where nothing is held
+		c.tenants = append(c.tenants, tenant)
 	}
 }
 

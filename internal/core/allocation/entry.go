@@ -95,6 +95,11 @@ type Entry struct {
 
 	Model   string `json:"model,omitempty"`
 	Profile string `json:"profile,omitempty"` // of a MIG instance
+	// Mode is how the partition was shared while the entry's share came about:
+	// of several modes the one that stood longest, of equally long ones the first
+	// by name. A card in MIG mode is mig also in what none of its instances
+	// covers. Empty of CPU, memory and a slot without a card.
+	Mode gpu.Mode `json:"mode,omitempty"`
 
 	// Amount is nil where there is no price: unknown, not free. Moved is what
 	// of a platform account was passed on: Amount + Moved is what it was before.

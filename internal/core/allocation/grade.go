@@ -5,28 +5,26 @@ package allocation
 import "github.com/gputally/gputally/internal/core/gpu"
 
 // grades are those of accounting.md §7, best first.
-var grades = [...]gpu.Grade{gpu.Measured, gpu.Derived, gpu.Estimated, gpu.Indivisible, gpu.Skewed, gpu.Unmeasured}
+var grades = gpu.Grades()
 
 // The places of the grades that are given here and not read from records.
 const (
 	measured   = 0
 	derived    = 1
 	estimated  = 2
-	unmeasured = len(grades) - 1
+	unmeasured = gpu.GradeCount - 1
 )
 
 // rank is the place of a grade; one that is not known is the worst.
 func rank(g gpu.Grade) int {
-	for i, have := range grades {
-		if have == g {
-			return i
-		}
+	if i := g.Rank(); i >= 0 {
+		return i
 	}
 	return unmeasured
 }
 
 // gradeTime is milliseconds by grade.
-type gradeTime [len(grades)]int64
+type gradeTime [gpu.GradeCount]int64
 
 // add takes the grades of a record: all of ms is of one, or split says.
 func (t *gradeTime) add(g gpu.Grade, split map[gpu.Grade]int64, ms int64) {

@@ -42,6 +42,7 @@ func overlap(p *piece, from, until int64) int64 {
 func (r *rater) uncovered(to *pot, parent *piece, seg segment, rest, slices int64, note string) {
 	rec, b := parent.rec, to.of(parent.rec.Partition)
 	b.describe(rec)
+	b.modes.begin(rec, seg.until-seg.from)
 	r.claims.begin(b, parent)
 	r.count(b, parent, cutOf(rec, seg.from, seg.until))
 	ms := seg.until - seg.from

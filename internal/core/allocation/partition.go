@@ -56,6 +56,7 @@ func (c cut) ms(n int64) int64 { return int64(c.of64(uint64(max(n, 0)))) }
 func (r *rater) partition(to *pot, p *piece, from, until int64, f factor, note string) {
 	b := to.of(p.rec.Partition)
 	b.describe(p.rec)
+	b.modes.begin(p.rec, until-from)
 	f = f.by(until-from, p.rec.DurationMS)
 	r.claims.begin(b, p)
 	r.count(b, p, cutOf(p.rec, from, until))

@@ -46,8 +46,9 @@ type cell struct {
 	worst     int // grade of what it claimed
 	// mark and here are the piece that was counted last, and how long the
 	// holder was present in it.
-	mark uint64
-	here int64
+	mark  uint64
+	here  int64
+	modes modeTimes
 }
 
 // term is a weight of n over the pot's denominator number den, in milliseconds
@@ -81,6 +82,7 @@ type pot struct {
 type book struct {
 	partition      gpu.PartitionID
 	model, profile string
+	modes          modeClock
 	cells          []*cell
 	pods           map[podKey]*cell
 	next           int // the line to try first
@@ -202,6 +204,9 @@ func (c *cell) named(h workload.Holder) *cell {
 func (c *cell) add(den uint16, grade int, p part, n wide) {
 	if n.isZero() {
 		return
+	}
+	if p < charges {
+		c.stands()
 	}
 	for i := range c.terms {
 		if t := &c.terms[i]; t.den == den && t.part == p && t.grade == uint8(grade) {

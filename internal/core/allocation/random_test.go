@@ -136,6 +136,7 @@ func (d dice) state(id gpu.PartitionID, n int, span usage.Span) state {
 	case 2:
 		s.lost = int64(d.upTo(uint64(span.DurationMS)))
 	}
+	s.mode = []gpu.Mode{gpu.ModeNone, gpu.ModeMPS, gpu.ModeShared}[d.n(3)]
 	s.grantsUnknown = d.one(6)
 	s.reserve = d.upTo(s.capacity / 8)
 	s.gap = d.upTo((s.capacity - s.reserve) / 4)

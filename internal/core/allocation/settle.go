@@ -21,7 +21,7 @@ type weighed struct {
 	// parts are the weights of what was held and what was kept, byGrade those
 	// of the grades; both without the exact rests of divisions.
 	parts   [charges]big.Int
-	byGrade [len(grades)]big.Int
+	byGrade [gpu.GradeCount]big.Int
 }
 
 // settle divides a pot's cost among its lines, once, and makes the entries.
@@ -99,7 +99,7 @@ func (r *rater) entry(c *cell, of Resource, slot string) Entry {
 		Cluster: r.cost.Cluster, Node: r.cost.Node, HourMS: r.cost.StartMS - mod(r.cost.StartMS, hourMS),
 		StartMS: r.cost.StartMS, DurationMS: r.cost.DurationMS, Resource: of, Slot: slot,
 		Partition: c.book.partition, Kind: c.kind, Account: c.account, Note: c.note, Holder: c.holder,
-		Policy: r.name, Model: c.book.model, Profile: c.book.profile, Basis: &r.cost.Basis, Quantities: c.amounts,
+		Policy: r.name, Model: c.book.model, Profile: c.book.profile, Mode: c.mode(), Basis: &r.cost.Basis, Quantities: c.amounts,
 	}
 	if c.kind != Platform {
 		e.Account = c.holder.Account()

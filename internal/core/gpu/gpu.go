@@ -68,3 +68,21 @@ const (
 	Skewed      Grade = "skewed"
 	Unmeasured  Grade = "unmeasured"
 )
+
+var grades = [...]Grade{Measured, Derived, Estimated, Indivisible, Skewed, Unmeasured}
+
+// GradeCount is how many grades there are.
+const GradeCount = len(grades)
+
+// Grades lists the grades, best first.
+func Grades() [GradeCount]Grade { return grades }
+
+// Rank is the place of a grade among Grades, -1 for none of them.
+func (g Grade) Rank() int {
+	for i, have := range grades {
+		if have == g {
+			return i
+		}
+	}
+	return -1
+}

@@ -143,7 +143,7 @@ func (c *chain) entry() (e allocation.Entry, err error) {
 	e = allocation.Entry{
 		ID: f.Entry, Cluster: f.Cluster, Node: f.Node, HourMS: f.HourMS, StartMS: f.StartMS, DurationMS: f.DurationMS,
 		Resource: f.Resource, Slot: f.Slot, Partition: f.Partition, Kind: f.EntryKind, Account: f.Account, From: f.From,
-		Note: f.Note, Holder: f.Holder, Policy: f.Policy, Model: f.Model, Profile: f.Profile, Currency: f.Currency, Basis: c.basis,
+		Note: f.Note, Holder: f.Holder, Policy: f.Policy, Model: f.Model, Profile: f.Profile, Mode: f.Mode, Currency: f.Currency, Basis: c.basis,
 		Quantities: allocation.Quantities{
 			ShareMS: n.ShareMS, UsedMS: n.UsedMS, UnusedMS: n.UnusedMS, Grade: c.grade, PresentMS: n.PresentMS,
 			GrantedMS: n.GrantedMS, CPUNanos: uint64(n.CPUNanos), CPURequestMilliMS: n.CPURequestMilliMS,

@@ -59,6 +59,8 @@ type Facts struct {
 	Policy     string              `json:"policy,omitempty"`
 	Model      string              `json:"model,omitempty"`
 	Profile    string              `json:"profile,omitempty"`
+	// Mode is how the partition was shared (allocation.Entry.Mode).
+	Mode gpu.Mode `json:"mode,omitempty"`
 	// Currency is empty where no price is known: the amount is unknown then.
 	// Price says whether the price was a list's or a bill's.
 	Currency money.Currency `json:"currency,omitempty"`
@@ -76,7 +78,7 @@ func factsOf(e *allocation.Entry, set string) (Facts, error) {
 	f := Facts{
 		Entry: e.ID, Set: set, NodeHour: NodeHour{e.Cluster, e.Node, e.HourMS}, StartMS: e.StartMS, DurationMS: e.DurationMS,
 		Resource: e.Resource, Slot: e.Slot, Partition: e.Partition, EntryKind: e.Kind, Account: e.Account, From: e.From,
-		Note: e.Note, Holder: e.Holder, Policy: e.Policy, Model: e.Model, Profile: e.Profile,
+		Note: e.Note, Holder: e.Holder, Policy: e.Policy, Model: e.Model, Profile: e.Profile, Mode: e.Mode,
 	}
 	switch {
 	case e.ID == "" || e.Kind == "":

@@ -127,7 +127,7 @@ func (l *Line) numbers() (n numbers, err error) {
 		n.moved = *l.Moved
 	}
 	for _, p := range l.Grades {
-		i := GradeRank(p.Grade)
+		i := p.Grade.Rank()
 		if i < 0 {
 			return n, fmt.Errorf("line %s has the grade %q; grades are %v", l.ID, p.Grade, gradeOrder)
 		}

@@ -36,26 +36,13 @@ type GradePart struct {
 }
 
 // gradeOrder lists the grades of a measurement, best first.
-var gradeOrder = [...]gpu.Grade{gpu.Measured, gpu.Derived, gpu.Estimated, gpu.Indivisible, gpu.Skewed, gpu.Unmeasured}
-
-// Grades lists the grades of a measurement, best first.
-func Grades() []gpu.Grade { return gradeOrder[:] }
-
-// GradeRank is the place of a grade among Grades, -1 for none of them.
-func GradeRank(g gpu.Grade) int {
-	for i, have := range gradeOrder {
-		if have == g {
-			return i
-		}
-	}
-	return -1
-}
+var gradeOrder = gpu.Grades()
 
 // numbers are all that is summed over the lines of an entry.
 type numbers struct {
 	amount, moved money.Nano
 	Quantities
-	grades [len(gradeOrder)]gradeNumbers
+	grades [gpu.GradeCount]gradeNumbers
 }
 
 type gradeNumbers struct {
@@ -93,16 +80,16 @@ func numbersOf(e *allocation.Entry) (n numbers, err error) {
 
 // grade divides the numbers by grade.
 func (n *numbers) grade(q *allocation.Quantities) error {
-	var ms [len(gradeOrder)]int64
+	var ms [gpu.GradeCount]int64
 	sum := int64(0)
 	for g, part := range q.GradeMS {
-		i := GradeRank(g)
+		i := g.Rank()
 		if i < 0 || part < 0 {
 			return fmt.Errorf("grade %q has %d ms; grades are %v", g, part, gradeOrder)
 		}
 		ms[i], sum = part, sum+part
 	}
-	worst := GradeRank(q.Grade)
+	worst := q.Grade.Rank()
 	switch {
 	case worst < 0 || q.ShareMS < 0:
 		return fmt.Errorf("its share is %d ms, of grade %q; grades are %v", q.ShareMS, q.Grade, gradeOrder)
@@ -116,7 +103,7 @@ func (n *numbers) grade(q *allocation.Quantities) error {
 	return nil
 }
 
-func (n *numbers) divide(ms [len(gradeOrder)]int64) error {
+func (n *numbers) divide(ms [gpu.GradeCount]int64) error {
 	amounts, err := money.ApportionInts(n.amount, ms[:]...)
 	if err != nil {
 		return err

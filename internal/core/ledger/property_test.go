@@ -42,7 +42,7 @@ func drawHour(t *rapid.T) *hour {
 			p.parts = append(p.parts, partOf{
 				kind: rapid.SampledFrom([]allocation.Kind{allocation.Direct, allocation.Direct, allocation.Leak, allocation.Shared}).Draw(t, "kind"),
 				name: rapid.SampledFrom([]string{"", "x", "x"}).Draw(t, "name"), account: who,
-				weight: rapid.Int64Range(0, 9).Draw(t, "weight"), grade: rapid.SampledFrom(Grades()).Draw(t, "grade"),
+				weight: rapid.Int64Range(0, 9).Draw(t, "weight"), grade: rapid.SampledFrom(gradeOrder[:]).Draw(t, "grade"),
 			})
 		}
 	}

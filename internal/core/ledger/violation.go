@@ -93,6 +93,7 @@ func differences(a, b *Facts) string {
 	add("account", a.Account != b.Account || a.Holder != b.Holder || a.EntryKind != b.EntryKind || a.From != b.From || a.Note != b.Note, a.Account, b.Account)
 	add("policy", a.Policy != b.Policy, a.Policy, b.Policy)
 	add("model", a.Model != b.Model || a.Profile != b.Profile, a.Model, b.Model)
+	add("mode", a.Mode != b.Mode, a.Mode, b.Mode)
 	add("price", a.Currency != b.Currency || a.Price != b.Price, string(a.Currency)+" "+string(a.Price), string(b.Currency)+" "+string(b.Price))
 	return strings.Join(out, ", ")
 }

@@ -4,6 +4,7 @@ package report
 
 import (
 	"github.com/gputally/gputally/internal/core/allocation"
+	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/ledger"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/pricing"
@@ -82,7 +83,7 @@ func (p Part) Of(total money.Sum) (float64, bool) {
 
 var (
 	platforms = allocation.PlatformAccounts()
-	grades    = ledger.Grades()
+	grades    = gpu.Grades()
 	prices    = []pricing.Grade{pricing.Listed, pricing.Billed}
 )
 
@@ -92,7 +93,7 @@ type sums struct {
 	byResource [3]money.Sum
 	byKind     [3]money.Sum
 	byPlatform [7]money.Sum
-	byGrade    [6]money.Sum
+	byGrade    [gpu.GradeCount]money.Sum
 	byPrice    [2]money.Sum
 	// priced is how many lines have a price, pricedMS their share × time.
 	priced   int
@@ -152,7 +153,7 @@ func (s *sums) pay(l *ledger.Line, at int, view View) {
 		}
 	}
 	for i := range l.Grades {
-		if rank := ledger.GradeRank(l.Grades[i].Grade); rank >= 0 {
+		if rank := l.Grades[i].Grade.Rank(); rank >= 0 {
 			s.byGrade[rank].Add(l.Grades[i].Amount)
 			if view == Apart {
 				s.byGrade[rank].Add(l.Grades[i].Moved)
@@ -244,7 +245,7 @@ func (s *sums) cost() *Cost {
 	return &Cost{
 		Total: s.total, GPU: s.byResource[0], CPU: s.byResource[1], Memory: s.byResource[2],
 		Charged: s.byKind[0], Adjusted: s.byKind[1], Corrected: s.byKind[2],
-		Platform: partsOf(platforms, s.byPlatform[:]), Grades: partsOf(grades, s.byGrade[:]), Prices: partsOf(prices, s.byPrice[:]),
+		Platform: partsOf(platforms, s.byPlatform[:]), Grades: partsOf(grades[:], s.byGrade[:]), Prices: partsOf(prices, s.byPrice[:]),
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	Partition Dimension = "partition"
 	Model     Dimension = "model"
 	Profile   Dimension = "profile" // of a MIG instance
+	Mode      Dimension = "mode"    // how the GPU was shared: exclusive, mps, mig, …
 	Resource  Dimension = "resource"
 	Price     Dimension = "price" // listed, billed
 	Policy    Dimension = "policy"
@@ -63,7 +64,7 @@ func (d Dimension) label() (key string, ok bool) { return strings.CutPrefix(stri
 // Dimensions lists all dimensions, those of labels apart.
 func Dimensions() []Dimension {
 	return []Dimension{
-		Namespace, WorkloadKind, Workload, Pod, Account, Class, Set, Cluster, Node, Slot, GPU, Partition, Model, Profile,
+		Namespace, WorkloadKind, Workload, Pod, Account, Class, Set, Cluster, Node, Slot, GPU, Partition, Model, Profile, Mode,
 		Resource, Price, Policy, Kind, EntryKind, From, Note, Hour, Day, Week, Month, BookedMonth,
 	}
 }
@@ -164,6 +165,8 @@ func (v *values) of(l *ledger.Line, class ledger.Class, d Dimension) string {
 		return orUnknown(l.Model, l.Partition.Device != "")
 	case Profile:
 		return l.Profile
+	case Mode:
+		return orUnknown(string(l.Mode), l.Partition.Device != "")
 	case Resource:
 		return string(l.Resource)
 	case Price:

@@ -127,7 +127,7 @@ func factsOf(e *allocation.Entry) ledger.Facts {
 	f := ledger.Facts{
 		Entry: e.ID, NodeHour: ledger.NodeHour{Cluster: e.Cluster, Node: e.Node, HourMS: e.HourMS}, StartMS: e.StartMS, DurationMS: e.DurationMS,
 		Resource: e.Resource, Slot: e.Slot, Partition: e.Partition, EntryKind: e.Kind, Account: e.Account, From: e.From, Note: e.Note,
-		Holder: e.Holder, Policy: e.Policy, Model: e.Model, Profile: e.Profile, Currency: e.Currency,
+		Holder: e.Holder, Policy: e.Policy, Model: e.Model, Profile: e.Profile, Mode: e.Mode, Currency: e.Currency,
 	}
 	if e.Basis != nil {
 		f.Price = e.Basis.Grade

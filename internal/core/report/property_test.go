@@ -54,7 +54,7 @@ func drawPots(t *rapid.T) (out []pot) {
 		p.parts = []part{idle}
 		for _, who := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"ml/a", "ml/c", "web/b", "web/z"}), 0, 4, rapid.ID).Draw(t, "pods") {
 			p.parts = append(p.parts, part{kind: rapid.SampledFrom([]allocation.Kind{allocation.Direct, allocation.Leak}).Draw(t, "kind"), account: who,
-				weight: rapid.Int64Range(0, 5).Draw(t, "weight"), grade: rapid.SampledFrom(ledger.Grades()).Draw(t, "grade")})
+				weight: rapid.Int64Range(0, 5).Draw(t, "weight"), grade: rapid.SampledFrom(grades[:]).Draw(t, "grade")})
 		}
 		out = append(out, p)
 	}

@@ -7,20 +7,18 @@ import "github.com/gputally/gputally/internal/core/gpu"
 // rank orders grades from best to worst.
 type rank int
 
-var ranked = [...]gpu.Grade{gpu.Measured, gpu.Derived, gpu.Estimated, gpu.Indivisible, gpu.Skewed, gpu.Unmeasured}
+var ranked = gpu.Grades()
 
 // rankOf ranks a grade; one that is not known is the worst.
 func rankOf(g gpu.Grade) rank {
-	for i, have := range ranked {
-		if have == g {
-			return rank(i)
-		}
+	if i := g.Rank(); i >= 0 {
+		return rank(i)
 	}
-	return rank(len(ranked) - 1)
+	return rank(gpu.GradeCount - 1)
 }
 
 // gradeTimes is milliseconds by grade.
-type gradeTimes [len(ranked)]int64
+type gradeTimes [gpu.GradeCount]int64
 
 // worst is the worst grade with any time, and the split by grade where there
 // is more than one. Without time the grade is unmeasured.
