@@ -134,7 +134,7 @@ func (s *Service) CloseMonth(ctx context.Context, r inquiry.CloseRequest) (ledge
 			earliest = min(earliest, m.Month)
 		}
 	}
-	c, err := s.store.Close(ctx, ledger.Closing{
+	c, err := s.store.CloseMonth(ctx, ledger.Closing{
 		Scope: r.Scope, Month: r.Month, Level: r.Level, AtMS: s.cfg.Now().UnixMilli(), By: r.By, Note: r.Note, Force: r.Force,
 		Unrated: unrated[setMonth{r.Set, r.Month}], Earliest: earliest,
 	})

@@ -71,9 +71,9 @@ type Months interface {
 	Sums(ctx context.Context) ([]ledger.MonthSum, error)
 	// Closed are all closed months.
 	Closed(ctx context.Context) ([]ledger.Closed, error)
-	// Close closes a month as ledger.Close does, from the lines that are there,
+	// CloseMonth closes a month as ledger.Close does, from the lines that are there,
 	// and keeps it with its statements and its event in the trail, as a whole.
-	Close(ctx context.Context, c ledger.Closing) (ledger.Closed, error)
+	CloseMonth(ctx context.Context, c ledger.Closing) (ledger.Closed, error)
 	// Verify makes a closed month again, as ledger.Verify does.
 	Verify(ctx context.Context, c ledger.Closed) error
 	// Statement opens the bytes of a statement as they were frozen.
