@@ -13,7 +13,7 @@ var coreOrder = []string{"money", "bill", "gpu", "workload", "sample", "attribut
 
 // shared are adapters that only convert shapes or read their fields; other
 // adapters may use them.
-var shared = map[string]bool{"kubeobj": true, "strictyaml": true}
+var shared = map[string]bool{"kubeobj": true, "strictyaml": true, "tablefile": true}
 
 // TestCoreIsPure: core imports the standard library and core only, and no
 // part of the library that does I/O, reads a clock or starts a goroutine.
