@@ -39,7 +39,13 @@ func (s *Service) Export(ctx context.Context, r inquiry.ExportRequest, w io.Writ
 	if r.Kind == inquiry.ExportLines {
 		return s.cfg.Write.Lines(w, r.Format, lines, pods)
 	}
-	return s.cfg.Write.FOCUS(w, r.Format, FOCUSInput{Lines: lines, Hours: s.store.Rated(ctx, from, to, ""), Pods: pods, Booked: r.Booked})
+	in := FOCUSInput{Lines: lines, Hours: s.store.Rated(ctx, from, to, ""), Pods: pods}
+	if r.Booked != 0 {
+		in.Hour = func(ms int64) iter.Seq2[*ledger.Line, error] {
+			return s.store.Lines(ctx, ledger.Query{FromMS: ms, ToMS: ms + time.Hour.Milliseconds()})
+		}
+	}
+	return s.cfg.Write.FOCUS(w, r.Format, in)
 }
 
 // batches walks the records of hours, each batch in the hour in which it began.

@@ -36,8 +36,9 @@ type FOCUSInput struct {
 	Lines iter.Seq2[*ledger.Line, error]
 	Hours iter.Seq2[*rating.Rated, error]
 	Pods  report.Lookup
-	// Booked is the month whose bookings are exported, 0 where a time is.
-	Booked ledger.Month
+	// Hour is all lines of an hour, whenever booked: what a correction corrects.
+	// It is nil where Lines has all of them.
+	Hour func(hourMS int64) iter.Seq2[*ledger.Line, error]
 }
 
 // Received says what agents delivered since the start of the program.

@@ -85,6 +85,7 @@ func records(machines []rating.Machine, now time.Time) (out inquiry.RecordsStatu
 	slices.SortFunc(out.Silent, func(a, b inquiry.SilentNode) int {
 		return cmp.Or(cmp.Compare(b.LastMS, a.LastMS), strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node))
 	})
+	out.SilentNodes = len(out.Silent)
 	out.Silent = out.Silent[:min(named, len(out.Silent))]
 	return out
 }

@@ -36,8 +36,10 @@ type RecordsStatus struct {
 	// FirstMS is the beginning of the oldest window that is kept, LastMS the
 	// end of the newest, ArrivedMS when the last delivery came.
 	FirstMS, LastMS, ArrivedMS int64
-	// Silent are nodes of which nothing came for long, at most some ten.
-	Silent []SilentNode
+	// Silent are nodes of which nothing came for long, at most some ten of
+	// SilentNodes.
+	Silent      []SilentNode
+	SilentNodes int
 }
 
 // SilentNode is a node that was heard of, and is not any more.
