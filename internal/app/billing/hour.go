@@ -50,6 +50,9 @@ func (r *Rater) rateHour(ctx context.Context, due []rating.Due) (int, error) {
 	for _, d := range ready {
 		w.due[nodeKey(d.Cluster, d.Node)] = d
 	}
+	if err := r.askBoot(ctx, w); err != nil {
+		return 0, err
+	}
 	if w.rules, err = r.rules.Rules(ctx, w.at); err == nil {
 		err = r.keep(ctx, w.rules.Policy)
 	}
@@ -61,6 +64,24 @@ func (r *Rater) rateHour(ctx context.Context, due []rating.Due) (int, error) {
 	}
 	outcomes := r.rate(w)
 	return r.book(ctx, w, outcomes)
+}
+
+// askBoot asks for the hours in which a machine booted that sent its first window
+// in this one.
+func (r *Rater) askBoot(ctx context.Context, w *hourWork) error {
+	var asked []ledger.NodeHour
+	end := w.at.Add(time.Hour).UnixMilli()
+	for k := range w.due {
+		for i := range w.machines[k] {
+			if m := &w.machines[k][i]; m.FirstMS >= w.at.UnixMilli() && m.FirstMS < end {
+				asked = append(asked, m.Boot()...)
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	return r.store.Ask(ctx, asked)
 }
 
 func (r *Rater) machines(ctx context.Context, hour time.Time) (map[string][]rating.Machine, error) {
