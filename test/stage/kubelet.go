@@ -46,6 +46,17 @@ func (k *Kubelet) Offer(resource string, ids ...string) {
 	k.offers = append(k.offers, &podresourcesv1.ContainerDevices{ResourceName: resource, DeviceIds: ids})
 }
 
+// Offered is how many devices the node has, by resource.
+func (k *Kubelet) Offered() map[string]int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out := map[string]int{}
+	for _, o := range k.offers {
+		out[o.ResourceName] += len(o.DeviceIds)
+	}
+	return out
+}
+
 // grant lists a pod with what its containers were given.
 func (k *Kubelet) grant(p *podresourcesv1.PodResources) {
 	k.mu.Lock()

@@ -3,8 +3,10 @@
 package stage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,8 +24,17 @@ type PodSpec struct {
 	// Resource and Devices are what the kubelet gave it; none is no grant.
 	Resource string
 	Devices  []string
+	// Claims are ResourceClaims of its namespace, put on the stage by Allocate, that
+	// the kubelet prepared for it.
+	Claims []string
 	// Env are its variables, as /proc/PID/environ has them.
 	Env map[string]string
+	// Owner is the workload that it belongs to.
+	Owner Owner
+	// Labels and Annotations are those of its object, Scheduler the one that it
+	// names, if not Kubernetes' own.
+	Labels, Annotations map[string]string
+	Scheduler           string
 	// CPUMilli and MemoryBytes are its requests.
 	CPUMilli, MemoryBytes int64
 }
@@ -48,29 +59,46 @@ func (s *Stage) Run(spec PodSpec) (*Pod, error) {
 	s.pods++
 	n := s.pods
 	s.mu.Unlock()
+	series := crc32.ChecksumIEEE([]byte(s.Node))
 	p := &Pod{
-		Spec: spec, stage: s, UID: fmt.Sprintf("00000000-0000-4000-a000-%012x", n), ContainerID: fmt.Sprintf("%064x", n),
+		Spec: spec, stage: s, UID: fmt.Sprintf("%08x-0000-4000-a000-%012x", series, n), ContainerID: fmt.Sprintf("%08x%056x", series, n),
 	}
-	if err := s.API.Put(p.path(), p.object()); err != nil {
+	if err := p.admit(); err != nil {
 		return nil, err
 	}
-	if len(spec.Devices) > 0 {
-		s.Kubelet.grant(&podresourcesv1.PodResources{
-			Namespace: spec.Namespace, Name: spec.Name,
-			Containers: []*podresourcesv1.ContainerResources{{
-				Name:    spec.Container,
-				Devices: []*podresourcesv1.ContainerDevices{{ResourceName: spec.Resource, DeviceIds: spec.Devices}},
-			}},
+	return p, s.cgroup.setUsage(p.UID, 0, 64<<20)
+}
+
+// admit tells the API server and the kubelet of the pod.
+func (p *Pod) admit() error {
+	owner, err := p.stage.own(p.Spec)
+	if err != nil {
+		return err
+	}
+	given, err := p.claimed()
+	if err != nil {
+		return err
+	}
+	if err := p.stage.API.Put(p.path(), p.object(owner)); err != nil {
+		return err
+	}
+	c := &podresourcesv1.ContainerResources{Name: p.Spec.Container, DynamicResources: given}
+	if len(p.Spec.Devices) > 0 {
+		c.Devices = []*podresourcesv1.ContainerDevices{{ResourceName: p.Spec.Resource, DeviceIds: p.Spec.Devices}}
+	}
+	if len(c.Devices)+len(given) > 0 {
+		p.stage.Kubelet.grant(&podresourcesv1.PodResources{
+			Namespace: p.Spec.Namespace, Name: p.Spec.Name, Containers: []*podresourcesv1.ContainerResources{c},
 		})
 	}
-	return p, s.cgroup.setUsage(p.UID, 0, 64<<20)
+	return nil
 }
 
 func (p *Pod) path() string {
 	return "/api/v1/namespaces/" + p.Spec.Namespace + "/pods/" + p.Spec.Name
 }
 
-func (p *Pod) object() corev1.Pod {
+func (p *Pod) object(owner []metav1.OwnerReference) corev1.Pod {
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	requests := corev1.ResourceList{}
 	if p.Spec.CPUMilli > 0 {
@@ -84,10 +112,13 @@ func (p *Pod) object() corev1.Pod {
 		limits[corev1.ResourceName(p.Spec.Resource)] = *resource.NewQuantity(int64(len(p.Spec.Devices)), resource.DecimalSI)
 	}
 	return corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.Spec.Namespace, Name: p.Spec.Name, UID: types.UID(p.UID), CreationTimestamp: now},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Spec.Namespace, Name: p.Spec.Name, UID: types.UID(p.UID), CreationTimestamp: now,
+			Labels: p.Spec.Labels, Annotations: p.Spec.Annotations, OwnerReferences: owner,
+		},
 		Spec: corev1.PodSpec{
-			NodeName:   p.stage.Node,
+			NodeName: p.stage.Node, SchedulerName: cmp.Or(p.Spec.Scheduler, corev1.DefaultSchedulerName), ResourceClaims: p.claims(),
 			Containers: []corev1.Container{{Name: p.Spec.Container, Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}}},
 		},
 		Status: corev1.PodStatus{
@@ -133,6 +164,7 @@ func (p *Pod) Remove() error {
 	}
 	p.processes = nil
 	p.stage.Kubelet.revoke(p.Spec.Namespace, p.Spec.Name)
+	err = errors.Join(err, p.release())
 	p.stage.API.Delete(p.path())
 	return errors.Join(err, p.stage.cgroup.remove(p.UID))
 }

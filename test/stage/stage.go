@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gputally/gputally/test/mocknvml"
@@ -29,13 +31,14 @@ type Stage struct {
 	mu        sync.Mutex
 	processes map[int]*Process
 	pods      int
+	claims    map[string]*resourcev1.ResourceClaim // by namespace/name
 }
 
 // New builds a stage in a folder that exists and is empty. Close ends it; the
 // folder is the caller's.
 func New(dir, node string) (*Stage, error) {
 	s := &Stage{
-		Dir: dir, Node: node, processes: map[int]*Process{},
+		Dir: dir, Node: node, processes: map[int]*Process{}, claims: map[string]*resourcev1.ResourceClaim{},
 		NVML:   mocknvml.NewState(filepath.Join(dir, "nvml-state")),
 		proc:   procRoot(filepath.Join(dir, "proc")),
 		cgroup: cgroupRoot(filepath.Join(dir, "cgroup")),
@@ -96,12 +99,28 @@ contexts: [{name: stage, context: {cluster: stage, user: stage}}]
 // SetNode stores the Node object, with the labels and counts of resources that
 // a device plugin and feature discovery would give it.
 func (s *Stage) SetNode(labels map[string]string, resources corev1.ResourceList) error {
-	n := corev1.Node{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
-		ObjectMeta: metav1.ObjectMeta{Name: s.Node, UID: "00000000-0000-4000-b000-000000000001", Labels: labels},
-		Status:     corev1.NodeStatus{Capacity: resources, Allocatable: resources},
-	}
-	return s.API.Put("/api/v1/nodes/"+s.Node, n)
+	return s.SetMachine(Machine{Labels: labels, Resources: resources})
+}
+
+// Machine is what the API server says of a node.
+type Machine struct {
+	// ProviderID is spec.providerID, Created when its object was made.
+	ProviderID string
+	Created    time.Time
+	Labels     map[string]string
+	Resources  corev1.ResourceList
+}
+
+// SetMachine stores the Node object.
+func (s *Stage) SetMachine(m Machine) error {
+	return s.API.Put("/api/v1/nodes/"+s.Node, corev1.Node{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: s.Node, UID: "00000000-0000-4000-b000-000000000001", Labels: m.Labels, CreationTimestamp: metav1.NewTime(m.Created),
+		},
+		Spec:   corev1.NodeSpec{ProviderID: m.ProviderID},
+		Status: corev1.NodeStatus{Capacity: m.Resources, Allocatable: m.Resources},
+	})
 }
 
 // Host starts a process of the host, in a cgroup such as

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -51,7 +52,7 @@ func TestPodLives(t *testing.T) {
 	}
 	staged := filepath.Join(s.ProcRoot(), fmt.Sprint(proc.PID))
 	cgroup, err := os.ReadFile(filepath.Join(staged, "cgroup"))
-	if err != nil || !strings.Contains(string(cgroup), "kubepods-burstable-pod00000000_0000_4000_a000_000000000001.slice/cri-containerd-") {
+	if err != nil || !strings.Contains(string(cgroup), "_0000_4000_a000_000000000001.slice/cri-containerd-") {
 		t.Errorf("cgroup %q: %v", cgroup, err)
 	}
 	if got := granted(t, s); got != "ns/a nvidia.com/gpu [GPU-1]" {
@@ -87,6 +88,9 @@ func granted(t *testing.T, s *Stage) string {
 	for _, p := range list.PodResources {
 		for _, d := range p.Containers[0].Devices {
 			out = append(out, fmt.Sprint(p.Namespace, "/", p.Name, " ", d.ResourceName, " ", d.DeviceIds))
+		}
+		for _, d := range p.Containers[0].DynamicResources {
+			out = append(out, fmt.Sprint(p.Namespace, "/", p.Name, " claim ", d.ClaimName, " ", d.ClaimResources[0].DeviceName))
 		}
 	}
 	return strings.Join(out, "; ")
@@ -157,4 +161,55 @@ func get(t *testing.T, s *Stage, path string, read func(*bufio.Reader)) {
 		t.Fatalf("%s: %s", path, resp.Status)
 	}
 	read(bufio.NewReader(resp.Body))
+}
+
+// TestPodObject: a pod's object names its owner, which leads to a Deployment, and
+// its claims are reserved for it until it goes.
+func TestPodObject(t *testing.T) {
+	s := newStage(t)
+	if err := s.Allocate("ns", "shared", "gpu-0"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Run(PodSpec{Namespace: "ns", Name: "web-5d8f-abcde", Owner: Owner{"Deployment", "web"}, Labels: map[string]string{"team": "a"}, Scheduler: "kai-scheduler", Claims: []string{"shared"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := read(t, s, "/api/v1/namespaces/ns/pods/web-5d8f-abcde")
+	set := read(t, s, "/apis/apps/v1/namespaces/ns/replicasets/web-5d8f")
+	claim := read(t, s, "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/shared")
+	for _, c := range [][2]string{
+		{pod, `"team":"a"`}, {pod, `"kind":"ReplicaSet","name":"web-5d8f"`}, {pod, `"schedulerName":"kai-scheduler"`},
+		{set, `"kind":"Deployment","name":"web"`}, {claim, p.UID},
+	} {
+		if !strings.Contains(c[0], c[1]) {
+			t.Errorf("%s is not in %s", c[1], c[0])
+		}
+	}
+	if got := granted(t, s); got != "ns/web-5d8f-abcde claim shared gpu-0" {
+		t.Errorf("granted %q", got)
+	}
+	if err := p.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(read(t, s, "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/shared"), p.UID) {
+		t.Error("the claim is still reserved for a pod that is gone")
+	}
+	if _, err := s.Run(PodSpec{Namespace: "ns", Name: "b", Claims: []string{"missing"}}); err == nil || !strings.Contains(err.Error(), "there is no claim missing") {
+		t.Errorf("a claim that is not there: %v", err)
+	}
+}
+
+// read is an object of the API server stand-in, as text.
+func read(t *testing.T, s *Stage, path string) string {
+	t.Helper()
+	resp, err := http.Get("http://" + s.API.Address + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s: %v", path, resp.Status, err)
+	}
+	return string(text)
 }
