@@ -31,6 +31,7 @@ type config struct {
 
 	listen, spoolDir string
 	spoolMaxBytes    int64
+	costLabels       []string
 	checkConfig      bool
 }
 
@@ -54,6 +55,7 @@ func (c *config) bindSources(fs *pflag.FlagSet) {
 // bindService adds the flags of the running agent.
 func (c *config) bindService(fs *pflag.FlagSet) {
 	fs.StringVar(&c.cluster, "cluster", "", "name of the cluster, written into every record")
+	fs.StringArrayVar(&c.costLabels, "cost-label", attribution.DefaultCostLabels(), "`KEY` of a pod's label, or else annotation, that is written into the records as a cost dimension; repeat for more, 16 at most")
 	fs.StringVar(&c.listen, "listen", agenthttp.DefaultListen, "`HOST:PORT` to serve /metrics and /api/v1/node on")
 	fs.StringVar(&c.spoolDir, "spool-dir", "/var/lib/gputally/spool", "`DIRECTORY` of the usage records")
 	fs.Int64Var(&c.spoolMaxBytes, "spool-max-bytes", 512<<20, "size that the usage records may have on disk, in bytes")
@@ -103,6 +105,9 @@ func (c *config) check() error {
 	if err := oneOf("log-level", c.logLevel, "debug", "info", "warn", "error"); err != nil {
 		return err
 	}
+	if err := attribution.CheckCostLabels(c.costLabels); err != nil {
+		return fmt.Errorf("cost-label: %w", err)
+	}
 	_, err := c.policy()
 	return err
 }
@@ -122,7 +127,7 @@ func oneOf(name, value string, words ...string) error {
 const daemonsDefault = "default"
 
 func (c *config) policy() (attribution.Policy, error) {
-	var p attribution.Policy
+	p := attribution.Policy{CostLabels: append([]string{}, c.costLabels...)} // not nil: an empty list is none
 	for _, text := range c.daemons {
 		if text == daemonsDefault {
 			p.Daemons = append(p.Daemons, attribution.DefaultDaemons()...)

@@ -70,6 +70,32 @@ func TestListsFromEverySource(t *testing.T) {
 	}
 }
 
+// TestCostLabels: those given stand in the place of the usual ones, and a file
+// can say that there are none.
+func TestCostLabels(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		file string
+		want []string
+	}{
+		"default":      {want: attribution.DefaultCostLabels()},
+		"others":       {args: []string{"--cost-label", "a/b", "--cost-label", "c"}, want: []string{"a/b", "c"}},
+		"none, a file": {file: "cost-label: []\n", want: []string{}},
+	} {
+		cfg, err := load(t, c.args, nil, c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := cfg.policy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, p.CostLabels); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestMistakesAreNamedWithFileLineAndKey(t *testing.T) {
 	for file, want := range map[string]string{
 		"cluster: c\nintervall: 5s\n":         "agent.yaml:2: intervall: unknown setting; there are ",
@@ -99,6 +125,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		"--log-format xml":            "write one of text, json",
 		"--log-level loud":            "write one of debug",
 		"--daemons nonsense":          "NAMESPACE/LABEL=VALUE",
+		"--cost-label team=a":         `cost-label: "team=a" is no key of a label`,
 		"--daemons ns/":               "NAMESPACE/LABEL=VALUE",
 		"--daemons unit:":             "NAMESPACE/LABEL=VALUE",
 	} {

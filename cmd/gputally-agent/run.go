@@ -52,8 +52,8 @@ func printConfig(w io.Writer, fs *pflag.FlagSet, c *config) error {
 	known := allSettings()
 	for _, name := range settingNames(known) {
 		value := fs.Lookup(name).Value.String()
-		if name == "daemons" {
-			value = "[" + joinQuoted(c.daemons) + "]"
+		if list, ok := fs.Lookup(name).Value.(pflag.SliceValue); ok {
+			value = "[" + joinQuoted(list.GetSlice()) + "]"
 		}
 		if name == "node-name" {
 			value = c.nodeName

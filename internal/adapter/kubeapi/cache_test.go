@@ -322,7 +322,7 @@ func TestOwnersByNameWhereReadingIsForbidden(t *testing.T) {
 	pod("set", "", controller("apps/v1", "StatefulSet", "db-0", "ss-1"))
 	c := start(t, s, Options{})
 	want := []workload.Owner{
-		{Kind: "CronJob", Name: "nightly"}, {Kind: "ReplicaSet", Name: "my-own", UID: "rs-2"},
+		{Kind: "Job", Name: "nightly-29384756", UID: "j-1"}, {Kind: "ReplicaSet", Name: "my-own", UID: "rs-2"},
 		{Kind: "Job", Name: "train-2026", UID: "j-2"}, {Kind: "StatefulSet", Name: "db-0", UID: "ss-1"}, {Kind: "Deployment", Name: "my-web"},
 	}
 	eventually(t, "owners are inferred", func() bool {

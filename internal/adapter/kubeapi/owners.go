@@ -84,22 +84,9 @@ func refOf(p podObject) ownerRef {
 	return ownerRef{Owner: p.Owner, api: p.ownerAPI, namespace: p.Namespace}
 }
 
-// byName infers the Deployment of a ReplicaSet from the hash that both it and
-// the pod carry, and the CronJob of a Job from the time in minutes that ends
-// its name. Anything else stands for itself.
+// byName is what the names of the owner and the pod tell of what is above.
 func byName(at ownerRef, p podObject) workload.Owner {
-	cut := strings.LastIndexByte(at.Name, '-')
-	if cut <= 0 {
-		return at.Owner
-	}
-	base, suffix := at.Name[:cut], at.Name[cut+1:]
-	switch {
-	case at.Kind == "ReplicaSet" && suffix == p.Labels["pod-template-hash"]:
-		return workload.Owner{Kind: "Deployment", Name: base}
-	case at.Kind == "Job" && len(suffix) == 8 && strings.Trim(suffix, "0123456789") == "":
-		return workload.Owner{Kind: "CronJob", Name: base}
-	}
-	return at.Owner
+	return workload.Pod{Labels: p.Labels, Owner: at.Owner}.Workload()
 }
 
 // update reads the owners of pods that are not known or due again, and reports

@@ -137,16 +137,21 @@ status:
 
 func TestDecodeNode(t *testing.T) {
 	got := decode(t, "Node", `
-metadata: {name: node-a, labels: {nvidia.com/gpu.replicas: "4"}}
-spec: {providerID: "aws:///i-1"}
+metadata: {name: node-a, labels: {nvidia.com/gpu.replicas: "4"}, creationTimestamp: "2026-11-03T10:00:00Z"}
+spec: {providerID: "aws:///i-1", unschedulable: true}
 status: {capacity: {cpu: "96", memory: 1Ki}, allocatable: {cpu: 95500m, memory: 1Ki, nvidia.com/gpu: 8}}
 `, true)
 	want := workload.Node{
 		Name: "node-a", Labels: map[string]string{"nvidia.com/gpu.replicas": "4"}, ProviderID: "aws:///i-1",
 		Capacity:    map[string]int64{"cpu": 96000, "memory": 1024},
 		Allocatable: map[string]int64{"cpu": 95500, "memory": 1024, "nvidia.com/gpu": 8},
+		Unschedulable: true, CreatedMS: 1793700000000,
 	}
 	if d := cmp.Diff(any(want), got); d != "" {
+		t.Error(d)
+	}
+	tainted := decode(t, "Node", `{metadata: {name: node-a}, spec: {taints: [{key: other, effect: NoSchedule}, {key: node.kubernetes.io/unschedulable, effect: NoSchedule}]}}`, true)
+	if d := cmp.Diff(any(workload.Node{Name: "node-a", Unschedulable: true}), tainted); d != "" {
 		t.Error(d)
 	}
 }

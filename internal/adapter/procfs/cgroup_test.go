@@ -340,6 +340,22 @@ func TestHostMemory(t *testing.T) {
 	}
 }
 
+func TestHostCPUs(t *testing.T) {
+	f := newTree(t)
+	r := f.reader(newClock())
+	if _, err := r.HostCPUs(); err == nil {
+		t.Error("no error without stat")
+	}
+	f.write("proc/stat", "cpu  9 9 9\ncpu0 1 1 1\ncpu7 1 1 1\ncpufreq 3\nintr 5\n")
+	if got, err := r.HostCPUs(); err != nil || got != 2 {
+		t.Errorf("got %d, %v", got, err)
+	}
+	f.write("proc/stat", "cpu  9 9 9\n")
+	if _, err := r.HostCPUs(); err == nil || !strings.Contains(err.Error(), "no line cpu0") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func FuzzParseDevicesList(f *testing.F) {
 	f.Add([]byte("c 195:0 rwm\na *:* rwm\nc 195:* m\nc 1:3\n"), 195)
 	f.Fuzz(func(t *testing.T, text []byte, major int) {

@@ -3,6 +3,7 @@
 package procfs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,6 +60,40 @@ func vanished(err error) bool {
 
 // maxFile bounds the files that are read whole.
 const maxFile = 1 << 20
+
+// HostCPUs is how many CPUs of the host are online, by the lines cpuN of
+// /proc/stat.
+func (r *Reader) HostCPUs() (int, error) {
+	path := r.opts.Proc + "/stat"
+	text, err := readInto(path, nil, maxFile)
+	if err != nil {
+		return 0, fmt.Errorf("read host CPUs: %w", err)
+	}
+	n := 0
+	for line := range bytes.Lines(text) {
+		if rest, ok := bytes.CutPrefix(line, []byte("cpu")); ok && len(rest) > 0 && '0' <= rest[0] && rest[0] <= '9' {
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, fmt.Errorf("read host CPUs: %s: no line cpu0", path)
+	}
+	return n, nil
+}
+
+// Capacity is what the host has of "cpu", in thousandths of a CPU, and "memory",
+// in bytes, as a Kubernetes node names them.
+func (r *Reader) Capacity() (map[string]int64, error) {
+	cpus, err := r.HostCPUs()
+	if err != nil {
+		return nil, err
+	}
+	memory, err := r.HostMemory()
+	if err != nil {
+		return nil, err
+	}
+	return map[string]int64{"cpu": int64(cpus) * 1000, "memory": int64(memory)}, nil
+}
 
 // HostMemory is the host's memory in bytes, MemTotal of /proc/meminfo.
 func (r *Reader) HostMemory() (uint64, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/sample"
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
@@ -146,7 +147,7 @@ func (a *Agent) sample(ctx context.Context) {
 		return
 	}
 	if a.stats.Samples == 0 {
-		a.recordGap(s.At)
+		a.recordGap(s)
 	}
 	if a.recorder != nil {
 		a.notes.recorder(a.recorder.Write(s))
@@ -189,9 +190,13 @@ func (a *Agent) keepInstances() {
 
 // recordGap says that nothing was recorded between the end of an earlier
 // process's last record and now.
-func (a *Agent) recordGap(now time.Time) {
+func (a *Agent) recordGap(first sample.Sample) {
 	if a.cfg.LastEnd.IsZero() {
 		return
+	}
+	now, provider := first.At, ""
+	if n := first.Objects.Node; n != nil {
+		provider = n.ProviderID // what it is now: a spool does not move between machines
 	}
 	last := a.cfg.LastEnd.UnixMilli()
 	length := now.UnixMilli() - last
@@ -205,7 +210,8 @@ func (a *Agent) recordGap(now time.Time) {
 		Version: usage.BatchVersion, Cluster: a.cfg.Cluster, Node: a.cfg.Node,
 		Agent: a.cfg.Agent, Boot: a.cfg.Boot,
 		StartMS: last, DurationMS: length, IntervalMS: a.cfg.Interval.Milliseconds(),
-		Gap: &usage.Gap{Reason: reasonAgentDown, Span: span},
+		ProviderID: provider,
+		Gap:        &usage.Gap{Reason: reasonAgentDown, Span: span},
 	}))
 }
 

@@ -33,6 +33,8 @@ type world struct {
 	held     map[int]uint64 // bytes by PID; pod "p<PID>" each
 	grants   error
 	objects  sample.SourceStatus
+	node     *workload.Node
+	capacity error
 	instance map[gpu.UUID]int64
 	restart  bool
 	// gpuDelay is how long a GPU read takes; block, while not nil, hangs it.
@@ -113,6 +115,15 @@ func (w *world) Processes(pids []int) map[int]sample.Process {
 func (w *world) PodUsage() ([]sample.PodUsage, error) { return nil, nil }
 func (w *world) Reach() ([]sample.Reach, error)       { return nil, nil }
 
+func (w *world) Capacity() (map[string]int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.capacity != nil {
+		return nil, w.capacity
+	}
+	return map[string]int64{"cpu": 8000, "memory": 64 * gib}, nil
+}
+
 func (w *world) Read(context.Context) (sample.Grants, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +136,7 @@ func (w *world) Read(context.Context) (sample.Grants, error) {
 func (w *world) Objects() sample.Objects {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	o := sample.Objects{Known: true}
+	o := sample.Objects{Known: true, Node: w.node}
 	for pid := range w.held {
 		o.Pods = append(o.Pods, workload.Pod{Namespace: "team", Name: fmt.Sprintf("p%d", pid), UID: podUID(pid),
 			Phase: workload.PhaseRunning, Containers: []workload.Container{{Name: "main", ID: fmt.Sprintf("%064x", pid), Running: true}}})
@@ -257,8 +268,12 @@ func begin(t *testing.T, w *world, change func(*Config)) *run {
 	if change != nil {
 		change(&cfg)
 	}
+	sources := Sources{GPUs: w, Host: w, Grants: w, Objects: w}
+	if cfg.Standalone {
+		sources = Sources{GPUs: w, Host: w}
+	}
 	var err error
-	r.agent, err = New(cfg, Sources{GPUs: w, Host: w, Grants: w, Objects: w}, &r.drawer, &r.recorder)
+	r.agent, err = New(cfg, sources, &r.drawer, &r.recorder)
 	if err != nil {
 		t.Fatal(err)
 	}

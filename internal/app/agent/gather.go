@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gputally/gputally/internal/core/sample"
+	"github.com/gputally/gputally/internal/core/workload"
 )
 
 // gatherer puts one sample together. It is used by the loop's goroutine only.
@@ -23,6 +24,7 @@ type gatherer struct {
 	pods   *probe[[]sample.PodUsage]
 	reach  *probe[[]sample.Reach]
 	grants *probe[sample.Grants]
+	host   *probe[map[string]int64] // nil where the API server is asked
 
 	pids []int // asked of procs; set before each take
 	// What was last heard, for a sample in which a source says nothing.
@@ -30,6 +32,10 @@ type gatherer struct {
 	lib       sample.Library
 	processes map[int]sample.Process
 	reached   []sample.Reach
+	// capacity is the host's, read at hostAt and asked for again after a while.
+	capacity   map[string]int64
+	hostAt     time.Time
+	hostStatus sample.SourceStatus
 }
 
 type gpuAnswer struct {
@@ -48,6 +54,9 @@ func newGatherer(cfg Config, s Sources) *gatherer {
 	g.reach = newProbe(half, func(context.Context) ([]sample.Reach, error) { return s.Host.Reach() })
 	g.procs = newProbe[map[int]sample.Process](quarter, nil)
 	g.procs.read = func(context.Context) (map[int]sample.Process, error) { return s.Host.Processes(g.pids), nil }
+	if s.Objects == nil {
+		g.host = newProbe(quarter, func(context.Context) (map[string]int64, error) { return s.Host.Capacity() })
+	}
 	if s.Grants != nil {
 		g.grants = newProbe(half, s.Grants.Read)
 	}
@@ -76,6 +85,9 @@ func (g *gatherer) take(ctx context.Context) sample.Sample {
 	}
 	if g.grants != nil {
 		wg.Go(func() { g.readGrants(ctx, &s, report) })
+	}
+	if g.host != nil {
+		wg.Go(func() { g.readHost(ctx, &s, report) })
 	}
 	wg.Wait()
 	if g.objects != nil {
@@ -176,6 +188,24 @@ func (g *gatherer) readReach(ctx context.Context, s *sample.Sample, report repor
 	}
 	s.Reach = g.reached
 	report(SourceReach, st)
+}
+
+// hostEvery is how often the host is asked what it has, which hardly changes.
+const hostEvery = 10 * time.Minute
+
+// readHost makes the node of what the host says of itself.
+func (g *gatherer) readHost(ctx context.Context, s *sample.Sample, report reporter) {
+	if g.hostAt.IsZero() || time.Since(g.hostAt) >= hostEvery {
+		v, ok, st := g.host.take(ctx)
+		if ok && st.OK {
+			g.capacity, g.hostAt = v, time.Now()
+		}
+		g.hostStatus = st
+	}
+	report(SourceHost, g.hostStatus)
+	if g.capacity != nil {
+		s.Objects.Node = &workload.Node{Name: g.cfg.Node, Capacity: g.capacity}
+	}
 }
 
 func (g *gatherer) readGrants(ctx context.Context, s *sample.Sample, report reporter) {

@@ -25,6 +25,9 @@ type Host interface {
 	Processes(pids []int) map[int]sample.Process
 	PodUsage() ([]sample.PodUsage, error)
 	Reach() ([]sample.Reach, error)
+	// Capacity is what the host has of "cpu", in thousandths, and "memory", in
+	// bytes.
+	Capacity() (map[string]int64, error)
 }
 
 // Grants reads the kubelet's list of who was given which device. An error
@@ -61,6 +64,7 @@ const (
 	SourceProcesses = "processes"
 	SourcePodUsage  = "pod_usage"
 	SourceReach     = "reach"
+	SourceHost      = "host" // read where there is no API server to ask
 	SourceGrants    = "pod_resources"
 	SourceObjects   = sample.SourceObjects
 )

@@ -128,6 +128,7 @@ func (w *work) result() Result {
 	slices.SortStableFunc(w.findings, Finding.compare)
 	r.Findings = w.findings
 	r.Pods = w.podUsage()
+	r.Machine = machineOf(w.s.Objects.Node)
 	return r
 }
 
@@ -140,7 +141,7 @@ func (w *work) podUsage() []PodResult {
 			CPUNanos: u.CPUNanos, MemoryBytes: u.MemoryBytes,
 		}
 		if pod, ok := w.pods.ByUID(u.PodUID); ok {
-			pr.Holder = podHolder(pod)
+			pr.Holder, pr.Owner, pr.Labels = podHolder(pod), pod.Workload(), w.policy.costLabels(pod)
 			for _, c := range pod.Containers {
 				if c.Kind != workload.ContainerInit && c.Kind != workload.ContainerEphemeral {
 					pr.CPUMilli += c.CPUMilli

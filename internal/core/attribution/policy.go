@@ -23,6 +23,9 @@ type Policy struct {
 	// reservation pods; nil means DefaultReservationNamespaces. A pod of a
 	// tenant cannot shed its grant by looking like one.
 	ReservationNamespaces []string
+	// CostLabels are the keys of labels, or of annotations, that are cost
+	// dimensions: records keep them of each pod. Nil means DefaultCostLabels.
+	CostLabels []string
 	// MPSServerBase is what an MPS server holds for itself, in bytes; 0 means
 	// DefaultMPSServerBase.
 	MPSServerBase uint64

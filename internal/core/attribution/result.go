@@ -13,15 +13,17 @@ import (
 // Result is one attributed sample: for each partition who holds what.
 // Everything in it is sorted, so equal inputs print equal bytes.
 type Result struct {
-	Node       string                         `json:"node"`
-	At         time.Time                      `json:"at"`
-	MonoMS     int64                          `json:"mono_ms"`
-	Standalone bool                           `json:"standalone,omitempty"`
-	NVML       sample.Library                 `json:"nvml"`
-	Partitions []Partition                    `json:"partitions"`
-	Findings   []Finding                      `json:"findings,omitempty"`
-	Pods       []PodResult                    `json:"pods,omitempty"`
-	Sources    map[string]sample.SourceStatus `json:"sources,omitempty"`
+	Node       string         `json:"node"`
+	At         time.Time      `json:"at"`
+	MonoMS     int64          `json:"mono_ms"`
+	Standalone bool           `json:"standalone,omitempty"`
+	NVML       sample.Library `json:"nvml"`
+	Partitions []Partition    `json:"partitions"`
+	Findings   []Finding      `json:"findings,omitempty"`
+	Pods       []PodResult    `json:"pods,omitempty"`
+	// Machine is what the node is; nil while nobody says it.
+	Machine *Machine                       `json:"machine,omitempty"`
+	Sources map[string]sample.SourceStatus `json:"sources,omitempty"`
 	// Identities says whom each process named by a device belongs to.
 	Identities map[int]Identity `json:"identities,omitempty"`
 	// Events are the device events of this sample, by device.
@@ -148,13 +150,33 @@ type Finding struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
+// Machine is what the node is, as its object says, or, without Kubernetes, the
+// host. A zero value is unknown.
+type Machine struct {
+	ProviderID string            `json:"provider_id,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	// CPUMilli and MemoryBytes are the node's capacity, thousandths of a CPU and
+	// bytes.
+	CPUMilli    int64  `json:"cpu_milli,omitempty"`
+	MemoryBytes uint64 `json:"memory_bytes,omitempty"`
+	// CreatedMS is when the node's object was made, Unix milliseconds.
+	CreatedMS int64 `json:"created_ms,omitempty"`
+	// Unschedulable: the scheduler may not put pods on it (cordoned).
+	Unschedulable bool `json:"unschedulable,omitempty"`
+}
+
 // PodResult is the CPU and memory of one pod on the node, with its name.
 type PodResult struct {
-	Holder      workload.Holder `json:"holder"`
-	CPUNanos    uint64          `json:"cpu_nanos"`
-	MemoryBytes uint64          `json:"memory_bytes"`
-	CPUMilli    int64           `json:"cpu_request_milli,omitempty"`
-	MemoryReq   int64           `json:"memory_request_bytes,omitempty"`
+	Holder workload.Holder `json:"holder"`
+	// Owner is the workload that the pod belongs to, as far up as known; Labels
+	// are those that Policy.CostLabels asks for. Both are empty while the pod's
+	// object is not known.
+	Owner       workload.Owner    `json:"owner,omitzero"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	CPUNanos    uint64            `json:"cpu_nanos"`
+	MemoryBytes uint64            `json:"memory_bytes"`
+	CPUMilli    int64             `json:"cpu_request_milli,omitempty"`
+	MemoryReq   int64             `json:"memory_request_bytes,omitempty"`
 }
 
 // Identity is the owner of one process.

@@ -73,7 +73,9 @@ type Grants struct {
 // Objects are this node's Kubernetes objects, from the agent's cache.
 type Objects struct {
 	// Known is false until the cache was filled once.
-	Known  bool             `json:"known"`
+	Known bool `json:"known"`
+	// Node without an API server to ask is what the host says of itself: its
+	// name and its capacity.
 	Node   *workload.Node   `json:"node,omitempty"`
 	Pods   []workload.Pod   `json:"pods,omitempty"`
 	Claims []workload.Claim `json:"claims,omitempty"`

@@ -5,7 +5,9 @@ package usage
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 )
 
@@ -17,11 +19,37 @@ import (
 func (b Batch) Check() error {
 	c := checker{batch: &b, pieces: map[pieceKey]*checkedPiece{}}
 	for _, step := range []func() error{
-		c.header, c.partitions, c.holders, c.grants, c.balances, c.beside,
+		c.header, c.node, c.partitions, c.holders, c.grants, c.balances, c.beside,
 	} {
 		if err := step(); err != nil {
 			return fmt.Errorf("check batch %s/%s/%d: %w", b.Agent, b.Boot, b.Seq, err)
 		}
+	}
+	return nil
+}
+
+// node checks what the batch says of the machine.
+func (c *checker) node() error {
+	b := c.batch
+	end := b.StartMS
+	for i, s := range b.Unschedulable {
+		if err := c.within(s); err != nil {
+			return fmt.Errorf("unschedulable[%d]: %w", i, err)
+		}
+		if s.StartMS < end {
+			return fmt.Errorf("unschedulable[%d]: starts at %d, before the one before it ends at %d", i, s.StartMS, end)
+		}
+		end = s.StartMS + s.DurationMS
+	}
+	s := b.Shape
+	if s == nil {
+		return nil
+	}
+	if s.CPUMilli < 0 || s.CreatedMS < 0 {
+		return fmt.Errorf("shape: cpu_milli %d or created_ms %d is below 0", s.CPUMilli, s.CreatedMS)
+	}
+	if !slices.IsSortedFunc(s.Slots, NodeSlot.compare) {
+		return fmt.Errorf("shape: slots are not in order")
 	}
 	return nil
 }
@@ -207,9 +235,27 @@ func (c *checker) beside() error {
 			return fmt.Errorf("pods[%d] %s: present %d + unmeasured %d ms is not within %d ms", i, p.Holder.Account(), p.PresentMS, p.UnmeasuredMS, p.DurationMS)
 		}
 	}
+	for i := range c.batch.Pods {
+		if err := checkLabels(c.batch.Pods[i].Labels); err != nil {
+			return fmt.Errorf("pods[%d] %s: %w", i, c.batch.Pods[i].Holder.Account(), err)
+		}
+	}
 	for i, f := range c.batch.Findings {
 		if f.ForMS < 0 || f.ForMS > c.batch.DurationMS {
 			return fmt.Errorf("findings[%d] %s: stood %d ms of a window of %d ms", i, f.Kind, f.ForMS, c.batch.DurationMS)
+		}
+	}
+	return nil
+}
+
+// checkLabels bounds what a batch may carry of each pod.
+func checkLabels(labels map[string]string) error {
+	if len(labels) > attribution.MaxCostLabels {
+		return fmt.Errorf("%d labels are more than %d", len(labels), attribution.MaxCostLabels)
+	}
+	for key, value := range labels {
+		if key == "" || value == "" || len(value) > attribution.MaxCostLabelBytes {
+			return fmt.Errorf("label %q=%q: key and value may not be empty, and a value has at most %d bytes", key, value, attribution.MaxCostLabelBytes)
 		}
 	}
 	return nil

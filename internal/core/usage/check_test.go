@@ -9,6 +9,10 @@ import (
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
+func podRecord(b *usage.Batch, labels map[string]string) usage.PodRecord {
+	return usage.PodRecord{Span: usage.Span{StartMS: b.StartMS, DurationMS: b.DurationMS}, Holder: pod(0), Labels: labels}
+}
+
 // TestCheckNamesWhatIsBroken breaks a sound batch in one place at a time.
 func TestCheckNamesWhatIsBroken(t *testing.T) {
 	for _, c := range []struct {
@@ -33,6 +37,23 @@ func TestCheckNamesWhatIsBroken(t *testing.T) {
 		{"more than its peak", func(b *usage.Batch) { b.Holders[0].PeakBytes-- }},
 		{"named twice", func(b *usage.Batch) { b.Holders = append(b.Holders, b.Holders[0]) }},
 		{"grants[0] ns/p0 on GPU-0: span", func(b *usage.Batch) { b.Grants[0].StartMS++ }},
+		{"unschedulable[0]: span", func(b *usage.Batch) { b.Unschedulable = []usage.Span{{StartMS: b.StartMS - 1, DurationMS: 5}} }},
+		{"unschedulable[1]: starts at", func(b *usage.Batch) {
+			b.Unschedulable = []usage.Span{{StartMS: b.StartMS, DurationMS: 5}, {StartMS: b.StartMS + 4, DurationMS: 5}}
+		}},
+		{"cpu_milli -1", func(b *usage.Batch) { b.Shape = &usage.NodeShape{CPUMilli: -1} }},
+		{"slots are not in order", func(b *usage.Batch) { b.Shape = &usage.NodeShape{Slots: []usage.NodeSlot{{Slot: "b"}, {Slot: "a"}}} }},
+		{"pods[0] ns/p0: label \"team\"=\"\"", func(b *usage.Batch) { b.Pods = append(b.Pods, podRecord(b, map[string]string{"team": ""})) }},
+		{"at most 256 bytes", func(b *usage.Batch) {
+			b.Pods = append(b.Pods, podRecord(b, map[string]string{"team": strings.Repeat("x", 257)}))
+		}},
+		{"17 labels are more than 16", func(b *usage.Batch) {
+			labels := map[string]string{}
+			for i := range 17 {
+				labels[string(rune('a'+i))] = "x"
+			}
+			b.Pods = append(b.Pods, podRecord(b, labels))
+		}},
 		{"granted", func(b *usage.Batch) { b.Grants[0].GrantedMS = 1 << 40 }},
 	} {
 		free := gpu0(gib)

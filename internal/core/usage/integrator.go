@@ -63,6 +63,7 @@ type Integrator struct {
 	clock    clock
 	tracks   map[gpu.PartitionID]*track
 	pods     podBook
+	node     nodeTrack
 	findings findingBook
 	out      []Batch
 	rejected uint64
@@ -80,6 +81,7 @@ func (in *Integrator) reset() {
 	in.started = false
 	in.tracks = map[gpu.PartitionID]*track{}
 	in.pods = podBook{}
+	in.node.restart()
 	in.findings = findingBook{}
 }
 
@@ -193,6 +195,7 @@ func (in *Integrator) accrue(to int64, gap bool) {
 	}
 	in.pods.accrue(dt, to, gap)
 	if !gap {
+		in.node.accrue(in.now, to)
 		in.findings.accrue(dt)
 	}
 	in.now = to

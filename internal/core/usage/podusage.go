@@ -60,8 +60,18 @@ func (b podBook) install(pods []attribution.PodResult, now int64) {
 			b[p.Holder.PodKey()] = t
 		}
 		if !t.present {
-			t.last, t.present = *p, true
+			t.hold(p)
 		}
+	}
+}
+
+// hold takes a pod as it is now. What it belongs to stands while its object is
+// not known.
+func (t *podTrack) hold(p *attribution.PodResult) {
+	owner, labels := t.last.Owner, t.last.Labels
+	t.last, t.present = *p, true
+	if p.Holder.Pod == "" {
+		t.last.Owner, t.last.Labels = owner, labels
 	}
 }
 
@@ -73,12 +83,12 @@ func (b podBook) accrue(dt, to int64, gap bool) {
 			t.sum.CPUNanos = addUint(t.sum.CPUNanos, nanos)
 		}
 		if t.present {
-			t.hold(dt, gap)
+			t.accrue(dt, gap)
 		}
 	}
 }
 
-func (t *podTrack) hold(dt int64, gap bool) {
+func (t *podTrack) accrue(dt int64, gap bool) {
 	ms := uint64(dt)
 	if gap {
 		t.sum.UnmeasuredMS += dt
@@ -101,6 +111,7 @@ func (b podBook) write(span Span) []PodRecord {
 	for key, t := range b {
 		if t.sum.PresentMS+t.sum.UnmeasuredMS > 0 || t.sum.CPUNanos > 0 {
 			t.sum.Span, t.sum.Holder = span, t.last.Holder
+			t.sum.Owner, t.sum.Labels = t.last.Owner, t.last.Labels
 			out = append(out, t.sum)
 		} else if !t.present {
 			delete(b, key)

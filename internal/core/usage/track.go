@@ -137,6 +137,7 @@ func (in *Integrator) install(r *attribution.Result) {
 		}
 	}
 	in.pods.install(r.Pods, in.now)
+	in.node.install(r)
 	in.findings.install(r.Findings)
 }
 

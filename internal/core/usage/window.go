@@ -14,6 +14,7 @@ func (in *Integrator) header(ms int64) Batch {
 		Version: BatchVersion, Cluster: in.cfg.Cluster, Node: in.cfg.Node,
 		Agent: in.cfg.Agent, Boot: in.cfg.Boot,
 		StartMS: in.clock.label, DurationMS: ms, IntervalMS: in.cfg.IntervalMS,
+		ProviderID: in.node.providerID(),
 	}
 }
 
@@ -37,6 +38,7 @@ func (in *Integrator) closeWindow() {
 			delete(in.tracks, t.id)
 		}
 	}
+	in.node.write(&b, &in.clock)
 	b.Pods = in.pods.write(Span{StartMS: b.StartMS, DurationMS: b.DurationMS})
 	b.Findings = in.findings.write()
 	in.emit(b)

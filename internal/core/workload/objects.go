@@ -11,6 +11,11 @@ type Node struct {
 	ProviderID  string            `json:"provider_id,omitempty"`
 	Allocatable map[string]int64  `json:"allocatable,omitempty"`
 	Capacity    map[string]int64  `json:"capacity,omitempty"`
+	// Unschedulable: the scheduler may not put pods on it (cordoned).
+	Unschedulable bool `json:"unschedulable,omitempty"`
+	// CreatedMS is when the object was made, Unix milliseconds; 0 where nobody
+	// says it.
+	CreatedMS int64 `json:"created_ms,omitempty"`
 }
 
 // Claim is what gputally needs of a resource.k8s.io ResourceClaim.

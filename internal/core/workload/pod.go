@@ -2,7 +2,10 @@
 
 package workload
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // The phases of a pod (core/v1 PodPhase).
 const (
@@ -54,6 +57,30 @@ type Owner struct {
 	Kind string `json:"kind,omitempty"`
 	Name string `json:"name,omitempty"`
 	UID  string `json:"uid,omitempty"`
+}
+
+// The owner that stands between a Deployment and its pods, and the label by
+// which the Deployment's controller names it: DEPLOYMENT-HASH
+// (k8s.io/kubernetes/pkg/controller/deployment/sync.go).
+const (
+	kindReplicaSet = "ReplicaSet"
+	kindDeployment = "Deployment"
+	labelHash      = "pod-template-hash"
+)
+
+// Workload is the pod's owner as far up as the pod itself tells: a ReplicaSet
+// whose name ends in the pod's pod-template-hash is its Deployment. Other names
+// tell nothing for certain: train-20261101 may be a CronJob's Job or a person's.
+func (p Pod) Workload() Owner {
+	hash := p.Labels[labelHash]
+	if p.Owner.Kind != kindReplicaSet || hash == "" {
+		return p.Owner
+	}
+	name, ok := strings.CutSuffix(p.Owner.Name, "-"+hash)
+	if !ok || name == "" {
+		return p.Owner
+	}
+	return Owner{Kind: kindDeployment, Name: name}
 }
 
 // ContainerKind tells the four lists of a pod's containers apart.
