@@ -137,9 +137,9 @@ const sharedResource = workload.ResourceGPU + ".shared"
 
 // object is the node as the API server has it while the kubelet offers these
 // devices.
-func (n *Node) object(offered []workload.ResourceDevices) *workload.Node {
+func (n *Node) object(offered []workload.ResourceDevices, cordoned bool) *workload.Node {
 	o := &workload.Node{
-		Name: n.Name, Labels: n.Labels, ProviderID: n.ProviderID,
+		Name: n.Name, Labels: n.Labels, ProviderID: n.ProviderID, CreatedMS: n.Created.UnixMilli(), Unschedulable: cordoned,
 		Capacity: map[string]int64{"cpu": n.CPUMilli, "memory": int64(n.MemoryBytes)},
 	}
 	for _, rd := range offered {

@@ -51,7 +51,9 @@ type seen struct {
 	devices  map[gpu.UUID]bool
 	findings map[attribution.FindingKind]int
 	account  map[string]int
-	gaps     int
+	// gaps and cordoned are batches, shapes are those told, labelled pods with a
+	// team.
+	gaps, cordoned, shapes, labelled int
 }
 
 func newSeen() *seen {
@@ -62,6 +64,17 @@ func newSeen() *seen {
 func (s *seen) batch(b *usage.Batch) {
 	if b.Gap != nil {
 		s.gaps++
+	}
+	if len(b.Unschedulable) > 0 {
+		s.cordoned++
+	}
+	if b.Shape != nil {
+		s.shapes++
+	}
+	for i := range b.Pods {
+		if b.Pods[i].Owner.Kind != "" && b.Pods[i].Labels["team"] != "" {
+			s.labelled++
+		}
 	}
 	for i := range b.Partitions {
 		p := &b.Partitions[i]
@@ -121,6 +134,12 @@ func (s *seen) check(t *testing.T) {
 	}
 	if s.gaps != 1 {
 		t.Errorf("%d gaps, want the one of five hours", s.gaps)
+	}
+	if s.cordoned < 60 || s.cordoned > 62 {
+		t.Errorf("%d windows of a cordoned node, want those of ten hours", s.cordoned)
+	}
+	if s.shapes < 3*30*24-5 || s.labelled == 0 {
+		t.Errorf("%d shapes, want one in each hour of each node; %d pods with owner and team", s.shapes, s.labelled)
 	}
 	t.Logf("modes %v grants %v by %v accounts %v findings %v", s.modes, s.grants, s.sources, s.account, s.findings)
 }

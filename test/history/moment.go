@@ -36,7 +36,7 @@ func (s *script) moment(at time.Time, mono int64, energy []uint64) sample.Sample
 		m.out.Devices[i].Signals = signalsOf(&m.out.Devices[i])
 	}
 	m.offers()
-	m.out.Objects.Node = s.node.object(m.out.Grants.Allocatable)
+	m.out.Objects.Node = s.node.object(m.out.Grants.Allocatable, anyHas(s.cordons, at))
 	return m.out
 }
 
@@ -75,12 +75,12 @@ func (m *moment) hardware(energy []uint64) {
 	}
 }
 
-func (in instance) sample(device int, since int64) sample.Instance {
-	p := profiles[in.profile]
+func (in Instance) sample(device int, since int64) sample.Instance {
+	p := profiles[in.Profile]
 	return sample.Instance{
-		ID: in.gi, SinceMS: since, ProfileID: p.id, Profile: in.profile, Placement: gpu.Placement{Start: in.start, Size: p.size},
+		ID: in.GI, SinceMS: since, ProfileID: p.id, Profile: in.Profile, Placement: gpu.Placement{Start: in.Start, Size: p.size},
 		ComputeSlices: p.compute, Memory: &sample.Memory{Total: p.bytes},
-		Compute: []sample.ComputeInstance{{UUID: gpu.UUID(migUUID(device, in.gi)), Slices: p.compute}},
+		Compute: []sample.ComputeInstance{{UUID: gpu.UUID(migUUID(device, in.GI)), Slices: p.compute}},
 	}
 }
 

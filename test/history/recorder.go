@@ -46,7 +46,7 @@ func (r *recorder) run(from, to time.Time) bool {
 		IntervalMS: Interval.Milliseconds(), WindowMS: Window.Milliseconds(), FirstSeq: 1,
 	}
 	if r.boot > 1 {
-		if !r.yield(gap(cfg, r.last, from)) {
+		if !r.yield(gap(cfg, r.node.ProviderID, r.last, from)) {
 			return false
 		}
 		cfg.FirstSeq++
@@ -66,12 +66,12 @@ func (r *recorder) run(from, to time.Time) bool {
 
 // gap is what an agent writes first when another process was there before it
 // (app/agent: "agent_down").
-func gap(cfg usage.Config, last, now time.Time) usage.Batch {
+func gap(cfg usage.Config, provider string, last, now time.Time) usage.Batch {
 	at := usage.Span{StartMS: last.UnixMilli(), DurationMS: now.Sub(last).Milliseconds()}
 	return usage.Batch{
 		Version: usage.BatchVersion, Cluster: cfg.Cluster, Node: cfg.Node, Agent: cfg.Agent, Boot: cfg.Boot, Seq: 1,
 		StartMS: at.StartMS, DurationMS: at.DurationMS, IntervalMS: cfg.IntervalMS,
-		Gap: &usage.Gap{Reason: "agent_down", Span: at, Boot: cfg.Boot, FirstSeq: 1, LastSeq: 1},
+		ProviderID: provider, Gap: &usage.Gap{Reason: "agent_down", Span: at},
 	}
 }
 

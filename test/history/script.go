@@ -59,13 +59,13 @@ func anyHas(spans []span, at time.Time) bool {
 type layout struct {
 	span
 	gpu       int
-	instances []instance
+	instances []Instance
 }
 
-// instance is a GPU instance: its id, profile and first memory slice.
-type instance struct {
-	gi, start uint32
-	profile   string
+// Instance is a MIG GPU instance: its id, first memory slice and profile.
+type Instance struct {
+	GI, Start uint32
+	Profile   string
 }
 
 // profiles are the MIG profiles of an A100 with 80 GB: memory slices, compute

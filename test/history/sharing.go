@@ -31,18 +31,29 @@ func (s *script) cutCards() {
 	ever := span{s.from.AddDate(-1, 0, 0), s.to.AddDate(1, 0, 0)}
 	before, after := span{ever.from, s.on(relayoutDay).at(2, 0)}, span{s.on(relayoutDay).at(3, 50), ever.to}
 	three, two := "3g.40gb", "2g.20gb"
-	var ones []instance
+	var ones []Instance
 	for i := range uint32(7) {
-		ones = append(ones, instance{7 + i, i, "1g.10gb"})
+		ones = append(ones, Instance{7 + i, i, "1g.10gb"})
 	}
 	s.layouts = []layout{
 		// The last memory slice of GPU 0 is stranded, and so it is under seven 1g.
-		{ever, 0, []instance{{1, 0, three}, {5, 4, two}, {13, 6, "1g.10gb"}}},
-		{ever, 1, []instance{{1, 0, three}, {2, 4, three}}},
+		{ever, 0, []Instance{{1, 0, three}, {5, 4, two}, {13, 6, "1g.10gb"}}},
+		{ever, 1, []Instance{{1, 0, three}, {2, 4, three}}},
 		{before, 2, ones},
-		{after, 2, []instance{{3, 0, two}, {4, 2, two}, {2, 4, three}}},
-		{ever, 3, []instance{{1, 0, "4g.40gb"}}},
+		{after, 2, []Instance{{3, 0, two}, {4, 2, two}, {2, 4, three}}},
+		{ever, 3, []Instance{{1, 0, "4g.40gb"}}},
 	}
+}
+
+// Layout is how the GPUs of NodeGCP are cut at the end, by their index.
+func Layout() map[int][]Instance {
+	s := script{}
+	s.cutCards()
+	out := map[int][]Instance{}
+	for _, l := range s.layouts { // the later one of a GPU counts
+		out[l.gpu] = l.instances
+	}
+	return out
 }
 
 // chat serves day and night.
