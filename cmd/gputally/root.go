@@ -59,12 +59,39 @@ everything else to standard error.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return inputError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
-	root.AddCommand(newReplay(), newTop(), newVersion())
+	root.AddGroup(
+		&cobra.Group{ID: groupMeter, Title: "What is on the GPUs:"},
+		&cobra.Group{ID: groupBill, Title: "What it costs (these ask a gputally server):"},
+	)
+	grouped(root, groupMeter, newReplay(), newTop())
+	grouped(root, groupBill, newReport(), newExplain(), newStatus(), newPrice(), newBill(), newPeriod(), newLedger(), newWhatIf(), newTrail())
+	root.AddCommand(newVersion(), newDocs())
 	root.CompletionOptions.HiddenDefaultCmd = false
-	for _, c := range append(root.Commands(), root) {
-		c.Args = asInput(c.Args)
-	}
+	mistakesAreInput(root)
 	return root
+}
+
+// The groups of commands in the help.
+const (
+	groupMeter = "meter"
+	groupBill  = "bill"
+)
+
+func grouped(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, c := range commands {
+		c.GroupID = group
+		root.AddCommand(c)
+	}
+}
+
+// mistakesAreInput makes wrong arguments of a command, and of those below it, a
+// mistake of the command line. A command that only has others below it says which
+// there are where it is given another.
+func mistakesAreInput(c *cobra.Command) {
+	c.Args = asInput(c.Args)
+	for _, below := range c.Commands() {
+		mistakesAreInput(below)
+	}
 }
 
 // asInput makes wrong arguments a mistake of the command line.

@@ -14,9 +14,9 @@ type backupInput struct {
 }
 
 func (h *handler) routeBackups() {
-	get(h, operation(http.MethodPost, "/backups", "backUp", "Copy the store", "While it serves on, to a new directory on the server.", writes, heavy),
+	get(h, operation(http.MethodPost, "/backups", "backUp", "Copy the store", "While it serves on, to a new directory below the one that the server has for backups (--backup-dir).", writes, heavy),
 		func(ctx context.Context, in *backupInput) (v1.Backup, error) {
-			b, err := h.Books.Backup(ctx, in.Body.Dir)
+			b, err := h.Books.Backup(ctx, in.Body.Name)
 			if err != nil {
 				return v1.Backup{}, err
 			}

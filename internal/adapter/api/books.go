@@ -78,6 +78,7 @@ type Writer interface {
 	// periods, and puts the hours it changes on the list of those to be rated.
 	// What cannot be read is an *inquiry.Wrong of the field "files".
 	ImportBill(ctx context.Context, d inquiry.Delivery) (inquiry.Imported, error)
-	// Backup copies the store to a new directory on the server.
-	Backup(ctx context.Context, dir string) (inquiry.BackupMade, error)
+	// Backup copies the store to a new directory on the server, below the one for
+	// backups. name may be empty: the time names it.
+	Backup(ctx context.Context, name string) (inquiry.BackupMade, error)
 }

@@ -3,14 +3,11 @@
 package api
 
 import (
-	"flag"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write docs/api/openapi.yaml anew (make docs)")
 
 const documentPath = "../../../docs/api/openapi.yaml"
 
@@ -19,11 +16,6 @@ func TestDocumentIsCommitted(t *testing.T) {
 	made, err := Document()
 	if err != nil {
 		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(documentPath, made, 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 	kept, err := os.ReadFile(documentPath)
 	if err != nil {

@@ -37,38 +37,13 @@ func (q *reportQuery) spec(now time.Time) (report.Spec, error) {
 		s.By = append(s.By, report.Dimension(d))
 	}
 	for i, text := range q.Where {
-		f, err := parseFilter(text)
+		f, err := v1.ParseFilter(text)
 		if err != nil {
 			return s, invalid(v1.FieldError{Field: "where[" + strconv.Itoa(i) + "]", Value: text, Detail: err.Error()})
 		}
-		s.Where = append(s.Where, f)
+		s.Where = append(s.Where, filterOf(&f))
 	}
 	return s, nil
-}
-
-// parseFilter reads DIMENSION=VALUE,… or DIMENSION!=VALUE,….
-func parseFilter(text string) (f report.Filter, err error) {
-	by, values, ok := strings.Cut(text, "=")
-	if !ok {
-		return f, fmt.Errorf("write DIMENSION=VALUE or DIMENSION!=VALUE, such as namespace=ml")
-	}
-	by, f.Not = strings.CutSuffix(by, "!")
-	f.By = report.Dimension(by)
-	var value strings.Builder
-	for i := 0; i < len(values); i++ {
-		switch c := values[i]; {
-		case c == '\\' && i+1 < len(values):
-			i++
-			value.WriteByte(values[i])
-		case c == ',':
-			f.In = append(f.In, value.String())
-			value.Reset()
-		default:
-			value.WriteByte(c)
-		}
-	}
-	f.In = append(f.In, value.String())
-	return f, nil
 }
 
 func (h *handler) routeReports() {
@@ -193,7 +168,11 @@ func specOf(r *v1.ReportRequest) (s report.Spec, err error) {
 		s.By = append(s.By, report.Dimension(d))
 	}
 	for _, f := range r.Where {
-		s.Where = append(s.Where, report.Filter{By: report.Dimension(f.By), In: f.In, Not: f.Not})
+		s.Where = append(s.Where, filterOf(&f))
 	}
 	return s, nil
+}
+
+func filterOf(f *v1.Filter) report.Filter {
+	return report.Filter{By: report.Dimension(f.By), In: f.In, Not: f.Not}
 }

@@ -136,8 +136,8 @@ type Step[T any] struct {
 
 // BackupRequest asks for a copy of the store.
 type BackupRequest struct {
-	_   struct{} `additionalProperties:"false"`
-	Dir string   `json:"dir" minLength:"1" maxLength:"1000" doc:"A new directory on the server."`
+	_    struct{} `additionalProperties:"false"`
+	Name string   `json:"name,omitempty" maxLength:"200" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$" doc:"Of a new directory below the one that the server has for backups; left out: the time."`
 }
 
 // Backup is a copy of the store.
