@@ -51,6 +51,9 @@ var (
 
 // fill draws every field of a value.
 func fill(t *rapid.T, v reflect.Value) {
+	if fillNumber(t, v) {
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {

@@ -41,6 +41,7 @@ func (s *Store) Append(ctx context.Context, batches []usage.Batch) (int, error) 
 		return 0, err
 	}
 	s.next = next
+	s.books.stays.settle()
 	s.accept(marks)
 	return len(fresh), nil
 }
@@ -99,6 +100,9 @@ func (s *Store) transact(ctx context.Context, batches []usage.Batch, fresh []int
 	})
 	if err == nil {
 		err = s.saveMachines(batches, fresh)
+	}
+	if err == nil {
+		err = s.saveDue(batches, fresh, next.batch-1)
 	}
 	if err == nil {
 		err = s.saveMarks(ctx, marks, next)

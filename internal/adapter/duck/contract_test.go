@@ -30,3 +30,13 @@ func open(dir string) (storetest.Store, error) {
 }
 
 func TestContract(t *testing.T) { storetest.Run(t, open) }
+
+func openLedger(dir string) (storetest.Ledger, error) {
+	s, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return s.(*Store), nil
+}
+
+func TestLedgerContract(t *testing.T) { storetest.RunLedger(t, openLedger) }

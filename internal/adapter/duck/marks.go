@@ -65,6 +65,9 @@ func (s *Store) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read watermarks: %w", err)
 	}
+	if err := s.loadBooks(ctx); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	dirty := map[journal.Source]bool{}

@@ -32,6 +32,7 @@ type Store struct {
 	conn  *sql.Conn  // what it is changed through
 	words vocabulary
 	next  counter
+	books books
 
 	// files is held for reading while Parquet files are being read, and for
 	// writing while some are removed.

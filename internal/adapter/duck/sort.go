@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package duck
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gputally/gputally/internal/core/allocation"
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/ledger"
+	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/pricing"
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+var sortTable = table{name: "ledger_sort", columns: columnsOf(
+	"id", integer, "cluster_set", text, "kind", text, "step", text, "resource", text, "entry_kind", text, "holder_kind", text,
+	"account", text, "from_account", text, "note", text, "policy", text, "mode", text, "currency", text, "price", text, "grade", text,
+)}
+
+// lineSort is what only some hundred combinations exist of on lines.
+type lineSort struct {
+	set        string
+	kind       ledger.Kind
+	step       ledger.Step
+	resource   allocation.Resource
+	entryKind  allocation.Kind
+	holderKind workload.Kind
+	// account is that of a line that is no workload's, and hasAccount says so.
+	account    string
+	hasAccount bool
+	from, note string
+	policy     string
+	mode       gpu.Mode
+	currency   money.Currency
+	price      pricing.Grade
+	grade      gpu.Grade
+}
+
+// sortOf is the sort of a line. The notes of drifts are their references, of which
+// there is no end: they stand on the line.
+func sortOf(l *ledger.Line) lineSort {
+	s := lineSort{
+		set: l.Set, kind: l.Kind, step: l.Step, resource: l.Resource, entryKind: l.EntryKind, holderKind: l.Holder.Kind,
+		from: l.From, policy: l.Policy, mode: l.Mode, currency: l.Currency, price: l.Price, grade: l.Grade,
+	}
+	if !l.IsDrift() {
+		s.note = l.Note
+	}
+	if l.Class() != ledger.Workload {
+		s.account, s.hasAccount = l.Account, true
+	}
+	return s
+}
+
+// apply sets what the sort says of a line.
+func (s *lineSort) apply(l *ledger.Line) {
+	l.Set, l.Kind, l.Step, l.Resource, l.EntryKind, l.Holder.Kind = s.set, s.kind, s.step, s.resource, s.entryKind, s.holderKind
+	l.Account, l.From, l.Note, l.Policy = s.account, s.from, s.note, s.policy
+	l.Mode, l.Currency, l.Price, l.Grade = s.mode, s.currency, s.price, s.grade
+}
+
+// sorts are all sorts there are. Those of a transaction are added when it is
+// committed: until then nobody else may see them.
+type sorts struct {
+	all     []lineSort // by id
+	numbers map[lineSort]int32
+}
+
+func (s *sorts) number(of lineSort) (int32, bool) {
+	n, ok := s.numbers[of]
+	return n, ok
+}
+
+func (s *sorts) with(more []lineSort) *sorts {
+	if len(more) == 0 {
+		return s
+	}
+	out := &sorts{all: append(s.all[:len(s.all):len(s.all)], more...), numbers: make(map[lineSort]int32, len(s.all)+len(more))}
+	for i, of := range out.all {
+		out.numbers[of] = int32(i)
+	}
+	return out
+}
+
+// get is the sort of a number.
+func (s *sorts) get(id int32) (*lineSort, error) {
+	if id < 0 || int(id) >= len(s.all) {
+		return nil, fmt.Errorf("the sort %d of a line is not in the journal", id)
+	}
+	return &s.all[id], nil
+}
+
+func writeSort(b *bulk, id int32, s *lineSort) error {
+	b.i32(id)
+	b.text(s.set)
+	for _, v := range []string{string(s.kind), string(s.step), string(s.resource), string(s.entryKind), string(s.holderKind)} {
+		b.text(v)
+	}
+	b.optText(s.account, s.hasAccount)
+	for _, v := range []string{s.from, s.note, s.policy, string(s.mode), string(s.currency), string(s.price), string(s.grade)} {
+		b.text(v)
+	}
+	return b.end()
+}
+
+func readSort(r *row) (id int32, s lineSort) {
+	id = r.i32()
+	s = lineSort{set: r.text(), kind: ledger.Kind(r.text()), step: ledger.Step(r.text()), resource: allocation.Resource(r.text()),
+		entryKind: allocation.Kind(r.text()), holderKind: workload.Kind(r.text())}
+	if s.hasAccount = !r.null(); s.hasAccount {
+		s.account = r.text()
+	}
+	s.from, s.note, s.policy, s.mode = r.text(), r.text(), r.text(), gpu.Mode(r.text())
+	s.currency, s.price, s.grade = money.Currency(r.text()), pricing.Grade(r.text()), gpu.Grade(r.text())
+	return id, s
+}
+
+// readSorts reads all of them; ids count from 0.
+func readSorts(ctx context.Context, conn *columnar) (*sorts, error) {
+	out := &sorts{numbers: map[lineSort]int32{}}
+	memo := newMemo()
+	err := conn.rows(ctx, "SELECT "+sortTable.list()+" FROM ledger_sort ORDER BY id", sortTable.columns, memo, func(r *row) {
+		id, s := readSort(r)
+		if int(id) != len(out.all) {
+			memo.fail(fmt.Errorf("sort %d follows %d others", id, len(out.all)))
+			return
+		}
+		out.all = append(out.all, s)
+		out.numbers[s] = id
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", sortTable.name, err)
+	}
+	if len(out.all) > math.MaxInt32 {
+		return nil, fmt.Errorf("%s has %d rows", sortTable.name, len(out.all))
+	}
+	return out, nil
+}
+
+// accountSQL is a line's account as an expression of SQL: see writeSort, putFacts
+// and workload.Holder.Account.
+func (s *sorts) accountSQL() string {
+	var of strings.Builder
+	for i := range s.all {
+		a := &s.all[i]
+		if !a.hasAccount && a.holderKind == workload.KindPod {
+			continue
+		}
+		account := a.account
+		if !a.hasAccount {
+			account = workload.Holder{Kind: a.holderKind}.Account()
+		}
+		fmt.Fprintf(&of, " WHEN %d THEN %s", i, literal(account))
+	}
+	pod := "CASE pod_name WHEN '' THEN 'uid:' || pod_uid ELSE namespace || '/' || pod_name END"
+	if of.Len() == 0 {
+		return "coalesce(account, " + pod + ")"
+	}
+	return "coalesce(account, CASE sort" + of.String() + " ELSE " + pod + " END)"
+}
