@@ -27,22 +27,30 @@ type replayFlags struct {
 	at     string
 	node   string
 	check  bool
+	prices replayPrices
 }
 
 func newReplay() *cobra.Command {
 	var flags replayFlags
 	c := &cobra.Command{
 		Use:   "replay FILE",
-		Short: "Run a capture through attribution and integration and show the outcome",
+		Short: "Run a capture through attribution, integration and rating and show the outcome",
 		Long: `Replay runs a capture, of an agent or written by hand, through the same
 attribution and integration as the node agent, and prints who held which GPU
 memory at a moment, the usage over the window, and the findings. It needs no GPU.
+
+Where prices are given, it goes on as the server does and prints what each hour
+of each node cost and to whom. Prices come from --price-book, from the capture
+(its prices section, and prices beside its nodes) and from --list-prices; the
+first that prices a node counts. Bills are not asked.
 
 FILE is a capture (docs/formats/capture.md), or - for standard input.`,
 		Example: `  gputally replay node-a.capture
   gputally replay story.yaml --at 10m          # the split ten minutes into the window
   gputally replay story.yaml --at 2026-11-03T10:30:00Z -o json
-  gputally replay story.yaml --check           # exit 1 unless all is as it expects`,
+  gputally replay story.yaml --check           # exit 1 unless all is as it expects
+  gputally replay node-a.capture --list-prices # and what it cost
+  gputally replay node-a.capture --price-book prices.yaml --policy reserved --distribute idle=proportional`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runReplay(c, args[0], flags)
@@ -52,6 +60,7 @@ FILE is a capture (docs/formats/capture.md), or - for standard input.`,
 	c.Flags().StringVar(&flags.at, "at", "", "moment of the split: seconds or a length such as 10m from the start of the window, or an RFC 3339 time (default: the end of the window)")
 	c.Flags().StringVar(&flags.node, "node", "", "only this node (default: all of the capture)")
 	c.Flags().BoolVar(&flags.check, "check", false, "compare with the capture's own expect section; exit 1 where it differs")
+	flags.prices.define(c.Flags())
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -77,6 +86,9 @@ func runReplay(c *cobra.Command, file string, flags replayFlags) error {
 	}
 	reports, checker, err := replayNodes(f, nodes, at, flags.check)
 	if err != nil {
+		return err
+	}
+	if err := flags.prices.rate(f, reports); err != nil {
 		return err
 	}
 	if err := writeReports(c.OutOrStdout(), flags.output, reports); err != nil {

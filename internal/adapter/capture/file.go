@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/gputally/gputally/internal/adapter/strictyaml"
 	"github.com/gputally/gputally/internal/core/expect"
 )
 
@@ -34,6 +35,9 @@ type File struct {
 	// nothing was sampled in between, as an agent writes it.
 	EachEntry bool
 	Nodes     []Node
+	// Prices is a price book, Policy a policy, as the capture has them; nil where
+	// it has none. Adapters pricebook and policyfile read them.
+	Prices, Policy *strictyaml.Value
 	// Expect is what the capture says is right, nil when it says nothing.
 	Expect *expect.Expect
 	// Cut is true when the last line of a file of JSON lines ends in its

@@ -33,8 +33,9 @@ func (f *File) header(d *decoder, root *node) {
 			f.readNode(d, c, fmt.Sprintf("nodes[%d]", i))
 		}
 	}
-	// Carried along for pricing and audit, which read them in their own way.
-	for _, key := range []string{"policy", "billing", "prometheus"} {
+	f.Prices, f.Policy = section(o.get("prices")), section(o.get("policy"))
+	// Carried along for audit, which reads them in its own way.
+	for _, key := range []string{"billing", "prometheus"} {
 		o.get(key)
 	}
 	if v := o.get("timeline"); v != nil && v.shape != shapeNull {

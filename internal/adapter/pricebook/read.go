@@ -50,6 +50,22 @@ func Read(r io.Reader, name string) (*File, error) {
 	return out, nil
 }
 
+// ReadSection reads the price book of another file, which needs no version of its
+// own. The path is where it stands in that file.
+func ReadSection(v strictyaml.Value, file, at string) (*File, error) {
+	m := &strictyaml.Mistakes{File: file}
+	out := &File{Book: pricing.Book{Name: path.Base(file), Grade: pricing.Listed}}
+	o := m.Object(v, at)
+	if o.Has("pricebook") {
+		checkVersion(o)
+	}
+	readRows(o, out)
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func readAll(r io.Reader, name string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	switch {
@@ -68,10 +84,20 @@ func revision(text []byte) string {
 }
 
 func readBook(o *strictyaml.Object, out *File) {
-	if v := o.Text("pricebook"); v != Version {
-		o.Add(o.Line, "pricebook", "should be %s, the version of the format, and is %q", Version, v)
-		return
+	if checkVersion(o) {
+		readRows(o, out)
 	}
+}
+
+func checkVersion(o *strictyaml.Object) bool {
+	v := o.Text("pricebook")
+	if v != Version {
+		o.Add(o.LineOf("pricebook"), o.At("pricebook"), "should be %s, the version of the format, and is %q", Version, v)
+	}
+	return v == Version
+}
+
+func readRows(o *strictyaml.Object, out *File) {
 	if name := o.Text("name"); name != "" {
 		out.Book.Name = name
 	}

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package replay owns the run of recorded samples through attribution and
-// integration, and the tables that show the outcome. It is the node agent
-// without the node: the same core, the same figures.
+// integration, and, where prices are given, on to the entries of a bill, and the
+// tables that show the outcome. It is the node agent and the server's rating
+// without a node and without a store: the same core, the same figures.
 //
-// It does not read capture files (adapter capture does) and knows no prices.
+// It does not read capture files, price books or policies (adapters do).
 package replay
 
 import (
@@ -44,6 +45,9 @@ type Report struct {
 	Moment   *attribution.Result `json:"moment"`
 	OffsetMS int64               `json:"offset_ms"`
 	Batches  []usage.Batch       `json:"batches"`
+	// Policy and Hours are what Rate makes of the batches; nil without prices.
+	Policy string `json:"policy,omitempty"`
+	Hours  []Hour `json:"hours,omitempty"`
 }
 
 // Run replays one node. An error means that a closed window does not add up,

@@ -32,12 +32,13 @@ func (p *printer) line(format string, args ...any) {
 }
 
 // WriteTable prints a report for people: the split at the moment, the usage
-// over the window and the findings, in at most 80 columns.
+// over the window, what it cost, and the findings, in at most 80 columns.
 func WriteTable(w io.Writer, r Report) error {
 	p := &printer{w: w}
 	p.line("NODE %s: %s, %s", r.Node, count(r.Samples, "sample"), count(len(r.Batches), "window"))
 	p.moment(r)
 	p.usage(r)
+	p.bill(r)
 	p.findings(r)
 	return p.err
 }
