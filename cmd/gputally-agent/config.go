@@ -32,6 +32,7 @@ type config struct {
 	listen, spoolDir string
 	spoolMaxBytes    int64
 	costLabels       []string
+	server           serverConfig
 	checkConfig      bool
 }
 
@@ -59,6 +60,7 @@ func (c *config) bindService(fs *pflag.FlagSet) {
 	fs.StringVar(&c.listen, "listen", agenthttp.DefaultListen, "`HOST:PORT` to serve /metrics and /api/v1/node on")
 	fs.StringVar(&c.spoolDir, "spool-dir", "/var/lib/gputally/spool", "`DIRECTORY` of the usage records")
 	fs.Int64Var(&c.spoolMaxBytes, "spool-max-bytes", 512<<20, "size that the usage records may have on disk, in bytes")
+	c.server.bind(fs)
 	fs.BoolVar(&c.checkConfig, "check-config", false, "check the configuration, print it, and end")
 }
 
@@ -107,6 +109,9 @@ func (c *config) check() error {
 	}
 	if err := attribution.CheckCostLabels(c.costLabels); err != nil {
 		return fmt.Errorf("cost-label: %w", err)
+	}
+	if err := c.server.check(); err != nil {
+		return err
 	}
 	_, err := c.policy()
 	return err

@@ -96,6 +96,55 @@ func TestCostLabels(t *testing.T) {
 	}
 }
 
+// TestServerSettings: what is wrong with the server's address, its token or its CA
+// is found before anything is sent.
+func TestServerSettings(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	token, short, empty := file("token", "0123456789abcdef\nold-0123456789abc\n"), file("short", "abc\n"), file("empty", "\n")
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--server", "https://g.example:9403", "--server-token-file", token}, ""},
+		{[]string{"--server", "http://127.0.0.1:9403"}, ""},
+		{[]string{"--server", "g.example:9403"}, `server: server address "g.example:9403": want https://HOST:PORT`},
+		{[]string{"--server", "https://g.example/?a=b"}, "want https://HOST:PORT"},
+		{[]string{"--server-token-file", token}, "server-token-file is set and server is not"},
+		{[]string{"--server-ca-file", token}, "server-ca-file is set and server is not"},
+		{[]string{"--server", "https://g.example", "--server-token-file", filepath.Join(dir, "no")}, "server-token-file: read token file"},
+		{[]string{"--server", "https://g.example", "--server-token-file", short}, "token 1 has 3 bytes: use at least 16"},
+		{[]string{"--server", "https://g.example", "--server-token-file", empty}, "has no token"},
+		{[]string{"--server", "https://g.example", "--server-ca-file", token}, "has no certificate in PEM form"},
+	} {
+		_, err := load(t, c.args, nil, "")
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%v: %v, want %q", c.args, err, c.says)
+		}
+	}
+}
+
+func TestTokenInTheOpen(t *testing.T) {
+	for address, want := range map[string]bool{
+		"http://10.0.0.1:9403": true, "http://g.example": true, "https://g.example": false,
+		"http://127.0.0.1:9403": false, "http://localhost:9403": false, "http://[::1]:9403": false,
+	} {
+		c := serverConfig{address: address, tokenFile: "t"}
+		if got := c.openToken(); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+		if c.tokenFile = ""; c.openToken() {
+			t.Errorf("%s: a token where there is none", address)
+		}
+	}
+}
+
 func TestMistakesAreNamedWithFileLineAndKey(t *testing.T) {
 	for file, want := range map[string]string{
 		"cluster: c\nintervall: 5s\n":         "agent.yaml:2: intervall: unknown setting; there are ",
@@ -178,7 +227,7 @@ func TestExampleConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	without.file = with.file
-	if diff := cmp.Diff(without, with, cmp.AllowUnexported(config{})); diff != "" {
+	if diff := cmp.Diff(without, with, cmp.AllowUnexported(config{}, serverConfig{})); diff != "" {
 		t.Errorf("the example changes defaults (-default +example):\n%s", diff)
 	}
 	if with.interval != 5*time.Second {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -43,8 +44,16 @@ type program struct {
 
 // lines keeps what a process wrote, and shows each line as it comes.
 type lines struct {
+	mu   sync.Mutex
 	text bytes.Buffer
 	each chan string
+	end  chan struct{} // closed when the process wrote its last
+}
+
+func (l *lines) string() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func command(t *testing.T, args ...string) *exec.Cmd {
@@ -69,7 +78,7 @@ func startAgent(t *testing.T, library, spoolDir string, more ...string) *program
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
-	p.stderr = &lines{each: make(chan string, 100)}
+	p.stderr = &lines{each: make(chan string, 100), end: make(chan struct{})}
 	go p.stderr.read(out)
 	for line := range p.stderr.each {
 		if m := address.FindStringSubmatch(line); m != nil {
@@ -78,15 +87,18 @@ func startAgent(t *testing.T, library, spoolDir string, more ...string) *program
 			return p
 		}
 	}
-	t.Fatalf("the agent did not begin:\n%s", p.stderr.text.String())
+	t.Fatalf("the agent did not begin:\n%s", p.stderr.string())
 	return nil
 }
 
 func (l *lines) read(r io.Reader) {
+	defer close(l.end)
 	defer close(l.each)
 	s := bufio.NewScanner(r)
 	for s.Scan() {
+		l.mu.Lock()
 		l.text.WriteString(s.Text() + "\n")
+		l.mu.Unlock()
 		l.each <- s.Text()
 	}
 }
@@ -132,6 +144,7 @@ func (p *program) stop() {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		p.t.Fatal(err)
 	}
+	<-p.stderr.end
 	if err := p.cmd.Wait(); err != nil {
 		p.t.Errorf("the agent ended with %v", err)
 	}
@@ -210,6 +223,27 @@ contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {
 	}
 	a.until("/readyz", "ok")
 	a.stop()
+}
+
+// A server that is away keeps the agent from nothing, and is told once.
+func TestServerOutOfReach(t *testing.T) {
+	library, _ := holding(t)
+	dir := filepath.Join(t.TempDir(), "spool")
+	a := startAgent(t, library, dir, "--server", "http://127.0.0.1:1")
+	a.until("/metrics", "gputally_ship_up 0\n")
+	a.until("/readyz", "ok")
+	a.until("/metrics", "gputally_memory_used_bytes{")
+	a.until("/metrics", "gputally_ship_failures_total 3\n") // it goes on trying
+	a.stop()
+	if n := strings.Count(a.stderr.string(), `msg="records are not shipped`); n != 1 {
+		t.Errorf("%d lines on one outage:\n%s", n, a.stderr.string())
+	}
+	if !strings.Contains(a.stderr.string(), "the last records are not shipped; the spool keeps them") {
+		t.Errorf("nothing on the records that stay:\n%s", a.stderr.string())
+	}
+	if out, err := command(t, "spool", "verify", dir).CombinedOutput(); err != nil {
+		t.Errorf("verify: %v\n%s", err, out)
+	}
 }
 
 // Killed outright, the agent loses the open window only, and the next one says

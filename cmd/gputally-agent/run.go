@@ -105,18 +105,27 @@ func serve(ctx context.Context, c *config, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	view := &view{cfg: c, agent: a, spool: keeper.Spool, started: time.Now().UTC()}
+	shipper, err := newShipper(c, keeper, log)
+	if err != nil {
+		return err
+	}
+	view := &view{cfg: c, agent: a, spool: keeper.Spool, shipper: shipper, started: time.Now().UTC()}
 	handler, err := view.handler()
 	if err != nil {
 		return err
 	}
 	log.Info("agent begins", "version", versionText(), "node", c.nodeName, "standalone", c.standalone,
-		"listen", listener.Addr().String(), "interval", c.interval.String(), "spool", c.spoolDir,
+		"listen", listener.Addr().String(), "interval", c.interval.String(), "spool", c.spoolDir, "server", c.server.address,
 		"agent", keeper.Agent(), "boot", keeper.Boot())
-	err = together(ctx,
+	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return agenthttp.Serve(ctx, listener, handler) },
 		a.Run,
-	)
+	}
+	if shipper != nil {
+		parts = append(parts, shipper.Run)
+	}
+	err = together(ctx, parts...)
+	flush(shipper, log)
 	log.Info("agent ends")
 	return err
 }

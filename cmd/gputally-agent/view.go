@@ -12,6 +12,7 @@ import (
 	"github.com/gputally/gputally/internal/adapter/promexport"
 	"github.com/gputally/gputally/internal/adapter/spool"
 	"github.com/gputally/gputally/internal/app/agent"
+	"github.com/gputally/gputally/internal/app/ship"
 )
 
 // view shows the agent's last snapshot to HTTP: the same picture, in the
@@ -20,6 +21,7 @@ type view struct {
 	cfg     *config
 	agent   *agent.Agent
 	spool   *spool.Spool
+	shipper *ship.Shipper // nil where nothing is shipped
 	started time.Time
 }
 
@@ -47,7 +49,7 @@ func (v *view) node() agenthttp.Node {
 func (v *view) state() promexport.State {
 	st := promexport.State{
 		Version: versionText(), AgentID: v.spool.Agent(), Cluster: v.cfg.cluster, Node: v.cfg.nodeName,
-		Standalone: v.cfg.standalone, Interval: v.cfg.interval, Spool: spoolState(v.spool.Status()),
+		Standalone: v.cfg.standalone, Interval: v.cfg.interval, Spool: spoolState(v.spool.Status()), Ship: shipState(v.shipper),
 	}
 	s := v.agent.Snapshot()
 	if s == nil {

@@ -26,7 +26,9 @@ import (
 type ClientOptions struct {
 	// Server is the server's address, such as https://gputally.example:9403.
 	Server string
-	// TokenFile has the bearer token, read for every request; "" sends none.
+	// TokenFile has the bearer token, read for every request; "" sends none. Of
+	// several the first counts, so that server and agents can share the file while
+	// a token is changed.
 	TokenFile string
 	// CAFile has the certificates that the server's is checked against, in PEM;
 	// "" takes the system's.
@@ -131,11 +133,11 @@ func (c *Client) do(req *http.Request) (r journal.Receipt, err error) {
 		req.Header.Set("User-Agent", c.agent)
 	}
 	if c.token != "" {
-		token, err := os.ReadFile(c.token)
+		tokens, err := (&TokenFile{Path: c.token}).tokens()
 		if err != nil {
-			return r, fmt.Errorf("read token file: %w", err)
+			return r, err
 		}
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		req.Header.Set("Authorization", "Bearer "+tokens[0])
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -143,8 +143,8 @@ status: {capacity: {cpu: "96", memory: 1Ki}, allocatable: {cpu: 95500m, memory: 
 `, true)
 	want := workload.Node{
 		Name: "node-a", Labels: map[string]string{"nvidia.com/gpu.replicas": "4"}, ProviderID: "aws:///i-1",
-		Capacity:    map[string]int64{"cpu": 96000, "memory": 1024},
-		Allocatable: map[string]int64{"cpu": 95500, "memory": 1024, "nvidia.com/gpu": 8},
+		Capacity:      map[string]int64{"cpu": 96000, "memory": 1024},
+		Allocatable:   map[string]int64{"cpu": 95500, "memory": 1024, "nvidia.com/gpu": 8},
 		Unschedulable: true, CreatedMS: 1793700000000,
 	}
 	if d := cmp.Diff(any(want), got); d != "" {

@@ -30,6 +30,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	o := out{ch: ch}
 	o.agent(s)
 	o.spool(s.Spool)
+	o.ship(s.Ship)
 	if s.Result == nil {
 		return
 	}
@@ -97,6 +98,30 @@ func (o out) spool(s Spool) {
 	o.put(spoolDropped, float64(s.DroppedBatches))
 	o.put(spoolWriteErrors, float64(s.WriteFailures))
 	o.put(spoolProblems, float64(s.Problems))
+}
+
+func (o out) ship(s *Ship) {
+	if s == nil {
+		return
+	}
+	if s.Failing || !s.LastSuccess.IsZero() {
+		up := 1.0
+		if s.Failing {
+			up = 0
+		}
+		o.put(shipUp, up)
+	}
+	if !s.LastSuccess.IsZero() {
+		o.put(shipLastSuccess, float64(s.LastSuccess.UnixMilli())/1000)
+	}
+	o.put(shipSent, float64(s.Sent))
+	o.put(shipDurable, float64(s.Durable))
+	o.put(shipRefused, float64(s.Refused))
+	o.put(shipWaiting, float64(s.Waiting))
+	o.put(shipFailures, float64(s.Failures))
+	o.put(shipDamaged, float64(s.Damaged))
+	o.put(shipLost, float64(s.Lost))
+	o.put(shipRewinds, float64(s.Rewinds))
 }
 
 func (o out) loop(s State) {

@@ -66,6 +66,7 @@ func full() State {
 		Loop: Loop{Samples: 9, MissedTicks: 1, Windows: 2, Failures: map[string]uint64{"kubernetes": 3}, LastSample: time.Unix(1764600000, 0),
 			LastDuration: 20 * time.Millisecond, Busy: time.Second, Events: []Event{{Device: "GPU-0", Kind: "xid", XID: 79, Count: 1}}},
 		Spool: Spool{Bytes: 1000, MaxBytes: 2000, Unacked: 2, Pending: 1, Problems: 1, DroppedBatches: 4, WriteFailures: 5},
+		Ship:  &Ship{Sent: 11, Durable: 10, Refused: 1, Waiting: 2, Failures: 3, Damaged: 1, Lost: 1, Rewinds: 1, LastSuccess: time.Unix(1764600000, 0)},
 	}
 	s.Totals[0].ByteMS.Add(3_000_000)
 	return s
@@ -111,6 +112,13 @@ func TestSeries(t *testing.T) {
 		`gputally_source_failures_total{source="kubernetes"} 3`,
 		`gputally_nvml_info{cuda_version="12.8",driver_version="570.1",nvml_version="12.570"} 1`,
 		`gputally_spool_dropped_batches_total 4`,
+		`gputally_ship_up 1`,
+		`gputally_ship_last_success_timestamp_seconds 1.7646e+09`,
+		`gputally_ship_sent_batches_total 11`,
+		`gputally_ship_durable_batches_total 10`,
+		`gputally_ship_refused_batches_total 1`,
+		`gputally_ship_waiting_batches 2`,
+		`gputally_ship_failures_total 3`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("no line\n  %s", line)
@@ -135,6 +143,18 @@ func TestUnknownHasNoSeries(t *testing.T) {
 	s.Result.NVML.OK = false
 	if text := scrape(t, s, ""); strings.Contains(text, `gputally_findings{kind="exposure"}`) {
 		t.Error("no exposure is claimed although nobody could look")
+	}
+	s.Ship = &Ship{}
+	if text := scrape(t, s, ""); strings.Contains(text, "gputally_ship_up") || strings.Contains(text, "gputally_ship_last") || !strings.Contains(text, "gputally_ship_sent_batches_total 0") {
+		t.Error("before the first try: want counts, and no word on whether it works")
+	}
+	s.Ship = &Ship{Failing: true, Failures: 1}
+	if text := scrape(t, s, ""); !strings.Contains(text, "gputally_ship_up 0\n") {
+		t.Error("a server that is away is not shown")
+	}
+	s.Ship = nil
+	if text := scrape(t, s, ""); strings.Contains(text, "gputally_ship") {
+		t.Error("series of shipping where nothing is shipped")
 	}
 	s.Result = nil
 	if text := scrape(t, s, ""); strings.Contains(text, "gputally_agent_samples_total") || !strings.Contains(text, "gputally_spool_bytes 1000") {

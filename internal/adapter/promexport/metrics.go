@@ -151,6 +151,27 @@ var (
 	spoolProblems = add(Metric{Name: "gputally_spool_problems", Kind: Gauge, Stability: Stable, Series: "1",
 		Help: "Damaged stretches that were found when the spool was opened."})
 
+	shipUp = add(Metric{Name: "gputally_ship_up", Kind: Gauge, Stability: Stable, Series: "1 with --server, as all of ship",
+		Help: "1 if the server took or answered the last request, else 0. Absent before the first, and, as all of ship, without --server."})
+	shipLastSuccess = add(Metric{Name: "gputally_ship_last_success_timestamp_seconds", Kind: Gauge, Unit: "seconds", Stability: Stable, Series: "1",
+		Help: "When the server last took or answered a request, Unix time. Absent before the first."})
+	shipSent = add(Metric{Name: "gputally_ship_sent_batches_total", Kind: Counter, Stability: Stable, Series: "1",
+		Help: "Batches that the server has accepted since the agent began; those it had already when sent again count, too."})
+	shipDurable = add(Metric{Name: "gputally_ship_durable_batches_total", Kind: Counter, Stability: Stable, Series: "1",
+		Help: "Batches that the spool may forget since the agent began, because they are durable at the server, or kept aside."})
+	shipRefused = add(Metric{Name: "gputally_ship_refused_batches_total", Kind: Counter, Stability: Stable, Series: "1",
+		Help: "Batches that the server refused for good since the agent began. They lie in refused/ in the spool's directory, with the reason, and are not billed."})
+	shipWaiting = add(Metric{Name: "gputally_ship_waiting_batches", Kind: Gauge, Stability: Stable, Series: "1",
+		Help: "Batches that the server has accepted and not yet made durable."})
+	shipFailures = add(Metric{Name: "gputally_ship_failures_total", Kind: Counter, Stability: Stable, Series: "1",
+		Help: "Failed tries to ship since the agent began. Nothing is lost with them."})
+	shipDamaged = add(Metric{Name: "gputally_ship_damaged_stretches_total", Kind: Counter, Stability: Alpha, Series: "1",
+		Help: "Stretches of the spool that could not be read to be shipped."})
+	shipLost = add(Metric{Name: "gputally_ship_lost_total", Kind: Counter, Stability: Alpha, Series: "1",
+		Help: "How often the server no longer had what it had accepted, and got it again."})
+	shipRewinds = add(Metric{Name: "gputally_ship_rewinds_total", Kind: Counter, Stability: Alpha, Series: "1",
+		Help: "How often the server no longer had what had been durable (an older backup was restored), and got again what the spool still had."})
+
 	agentInfo = add(Metric{Name: "gputally_agent_info", Kind: Info, Labels: []string{"version", "agent_id", "cluster", "node_name", "mode"}, Stability: Stable, Series: "1",
 		Help: "The agent: its version, and the node it measures. mode is kubernetes or standalone."})
 	interval = add(Metric{Name: "gputally_agent_interval_seconds", Kind: Gauge, Unit: "seconds", Stability: Stable, Series: "1",

@@ -22,6 +22,18 @@ type State struct {
 	Totals []Total
 	Loop   Loop
 	Spool  Spool
+	// Ship is nil where records are not shipped.
+	Ship *Ship
+}
+
+// Ship is how the shipping of records to a server stands; counts are since the
+// agent began.
+type Ship struct {
+	Sent, Refused, Durable, Damaged, Lost, Rewinds, Failures uint64
+	Waiting                                                  int
+	// Failing: the last try failed. LastSuccess is zero before the first answer.
+	Failing     bool
+	LastSuccess time.Time
 }
 
 // Total is what one holder had on one partition since the agent began.

@@ -38,6 +38,7 @@ func (s *Shipper) session(ctx context.Context, upToEnd bool) error {
 		held = rest
 		if end && len(group) == 0 {
 			s.rewound = false // all that the spool has was read and sent
+			s.caughtUp()
 		}
 		if err := s.forget(); err != nil {
 			return err

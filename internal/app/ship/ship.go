@@ -157,13 +157,25 @@ func (s *Shipper) after(err error) time.Duration {
 	return wait
 }
 
-// worked notes that the server answered.
+// worked notes that the server took something, or answered.
 func (s *Shipper) worked() {
-	if s.failed > 0 {
+	switch {
+	case s.failed > 0:
 		s.cfg.Log.Info("records are shipped again", "failures", s.failed)
+	case s.stats.status().LastSuccess.IsZero():
+		s.cfg.Log.Info("records are shipped")
 	}
 	s.failed = 0
 	s.stats.succeed()
+}
+
+// caughtUp notes that the server answered and there is nothing to send to it. A
+// server that answers and takes nothing is still a failure: with something to
+// send, only its taking counts.
+func (s *Shipper) caughtUp() {
+	if s.failed > 0 || s.stats.status().LastSuccess.IsZero() {
+		s.worked()
+	}
 }
 
 func (s *Shipper) wait(ctx context.Context, d time.Duration) {
