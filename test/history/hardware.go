@@ -122,7 +122,7 @@ func nodeRack(created time.Time) Node {
 			"topology.kubernetes.io/zone": "hall-2", "example.com/rack": "r7",
 			"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.present": "true",
 		},
-		CPUMilli: 192_000, MemoryBytes: 2048 * gib, GPUs: eight(0xb7000703, h100),
+		CPUMilli: 128_000, MemoryBytes: 1024 * gib, GPUs: eight(0xb7000703, h100),
 	}
 	for i := range 2 {
 		n.GPUs[i].Resource, n.GPUs[i].Replicas, n.GPUs[i].MPS = sharedResource, 4, true

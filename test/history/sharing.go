@@ -58,7 +58,7 @@ func Layout() map[int][]Instance {
 
 // chat serves day and night.
 func (s *script) chat() {
-	t := service("inference", owner("StatefulSet", "chat"), map[string]string{"team": "assistants", "project": "chat", "cost-center": "CC-3001"}, 8, 64*gib)
+	t := service("inference", owner("StatefulSet", "chat"), map[string]string{"team": "assistants", "project": "chat", "cost-center": "CC-3001"}, 12, 128*gib)
 	s.run(t, "chat-0", s.from.AddDate(0, 0, -1), s.to.Add(time.Hour),
 		s.slice(0, 1, "3g.40gb", "python3", size{base: 24 * gib, swing: 9 * gib, period: 24 * time.Hour}, 0.64))
 }
@@ -72,7 +72,7 @@ func (s *script) sleeper() {
 
 // embedders are two replicas, of which the second comes by day.
 func (s *script) embedders() {
-	t := service("inference", owner("Deployment", "embed-large"), map[string]string{"team": "search", "project": "retrieval", "cost-center": "CC-3002"}, 6, 48*gib)
+	t := service("inference", owner("Deployment", "embed-large"), map[string]string{"team": "search", "project": "retrieval", "cost-center": "CC-3002"}, 10, 112*gib)
 	s.run(t, "embed-large-5f7d8c9b6-"+s.suffix(), s.from.AddDate(0, 0, -1), s.to.Add(time.Hour),
 		s.slice(1, 1, "3g.40gb", "python3", size{base: 18 * gib, swing: 4 * gib, period: 24 * time.Hour}, 0.5))
 	for _, d := range s.days() {
@@ -85,7 +85,7 @@ func (s *script) embedders() {
 
 // pages are small jobs: on seven small instances, and later on two larger ones.
 func (s *script) pages() {
-	t := job("batch", "ocr-pages", team("documents", "archive"), 3, 12*gib)
+	t := job("batch", "ocr-pages", team("documents", "archive"), 3, 28*gib)
 	for i, d := range s.days() {
 		instances, profile, first := 7, "1g.10gb", 7
 		if i >= relayoutDay {
@@ -100,18 +100,18 @@ func (s *script) pages() {
 				s.slice(2, uint32(first+n), profile, "python3", size{base: 5 * gib, swing: 2 * gib, period: 90 * time.Minute}, 0.7))
 		}
 	}
-	t = service("inference", owner("StatefulSet", "summarize"), map[string]string{"team": "assistants", "project": "summaries"}, 6, 48*gib)
+	t = service("inference", owner("StatefulSet", "summarize"), map[string]string{"team": "assistants", "project": "summaries"}, 10, 112*gib)
 	s.run(t, "summarize-0", s.on(relayoutDay).at(8, 0), s.to.Add(time.Hour),
 		s.slice(2, 2, "3g.40gb", "python3", size{base: 22 * gib, swing: 6 * gib, period: 12 * time.Hour}, 0.45))
 }
 
 // finetunes have the large instance of GPU 3, about every third day.
 func (s *script) finetunes() {
-	t := job("train", "finetune-legal", map[string]string{"team": "legal-ai", "project": "contracts", "cost-center": "CC-4004"}, 12, 96*gib)
+	t := job("train", "finetune-legal", map[string]string{"team": "legal-ai", "project": "contracts", "cost-center": "CC-4004"}, 14, 176*gib)
 	free := s.from.AddDate(0, 0, -7)
 	for _, d := range s.days() {
 		at := d.at(10, 0).Add(s.around(0, 5*time.Hour))
-		if at.Before(free) || !s.chance(35) {
+		if at.Before(free) || !s.chance(70) {
 			continue
 		}
 		free = at.Add(s.around(16*time.Hour, 5*time.Hour))
@@ -132,14 +132,14 @@ func (s *script) notebooks() {
 			if d.weekend() || !s.chance(85) {
 				continue
 			}
-			t := service("notebooks", owner("StatefulSet", "jupyter-"+p.name), team(p.team, "exploration"), 4, 24*gib)
+			t := service("notebooks", owner("StatefulSet", "jupyter-"+p.name), team(p.team, "exploration"), 4, 56*gib)
 			t.busy = 25
 			end := d.at(17, 0).Add(s.around(30*time.Minute, 90*time.Minute))
 			if p.name == "dave" && d.Weekday() == time.Friday {
 				end = day{d.AddDate(0, 0, 3)}.at(7, 50)
 			}
 			s.run(t, "jupyter-"+p.name, d.at(8, 0).Add(s.around(40*time.Minute, 35*time.Minute)), end,
-				s.turn(4+i/3, i%3, "ipykernel", size{base: uint64(6+3*i) * gib, swing: 4 * gib, period: time.Duration(2+i) * time.Hour}, 0.1+float64(i)/50))
+				s.turn(4+i/3, i%3, "ipykernel", size{base: uint64(12+3*i) * gib, swing: 6 * gib, period: time.Duration(2+i) * time.Hour}, 0.1+float64(i)/50))
 		}
 	}
 }
@@ -151,11 +151,11 @@ func (s *script) embedDocs() {
 	for lane, to := range [][2]int{{7, 0}, {7, 1}, {6, 3}, {5, 3}} {
 		for at := s.on(-1).at(2*lane, 25); at.Before(s.to); {
 			n++
-			t := job("batch", "embed-docs", team("search", "index"), 4, 16*gib)
+			t := job("batch", "embed-docs", team("search", "index"), 4, 40*gib)
 			end := at.Add(s.around(150*time.Minute, 80*time.Minute))
 			s.run(t, fmt.Sprintf("embed-docs-%d", n), at, end,
-				s.turn(to[0], to[1], "python3", size{base: 11 * gib, swing: 5 * gib, period: time.Hour}, 0.35))
-			at = end.Add(s.around(4*time.Hour, 3*time.Hour))
+				s.turn(to[0], to[1], "python3", size{base: 17 * gib, swing: 8 * gib, period: time.Hour}, 0.35))
+			at = end.Add(s.around(2*time.Hour, 90*time.Minute))
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (s *script) logger() {
 // pretraining has four GPUs from Monday to Friday night. On Wednesdays it begins
 // again from its checkpoint.
 func (s *script) pretraining() {
-	t := tenant{namespace: "train", owner: owner("PyTorchJob", "llama-pretrain"), cores: 48, memory: 512 * gib, busy: 70,
+	t := tenant{namespace: "train", owner: owner("PyTorchJob", "llama-pretrain"), cores: 60, memory: 720 * gib, busy: 70,
 		labels: map[string]string{"team": "foundation-models", "project": "llama-next", "cost-center": "CC-1001"}}
 	put := func(from, to time.Time) {
 		var uses []use
@@ -51,7 +51,7 @@ func (s *script) pretraining() {
 
 // reinforcement has two GPUs for runs of one to three days, one after the other.
 func (s *script) reinforcement() {
-	t := tenant{namespace: "train", owner: owner("Job", "rlhf-ppo"), cores: 16, memory: 160 * gib, busy: 55,
+	t := tenant{namespace: "train", owner: owner("Job", "rlhf-ppo"), cores: 20, memory: 220 * gib, busy: 55,
 		labels: map[string]string{"team": "alignment", "project": "assistant", "cost-center": "CC-1002"}}
 	for at := s.on(-2).at(9, 17); at.Before(s.to); {
 		end := at.Add(s.around(40*time.Hour, 18*time.Hour))
@@ -71,7 +71,7 @@ func (s *script) evaluations() {
 		}
 		for at := d.at(8, 10).Add(s.around(15*time.Minute, 15*time.Minute)); at.Before(d.at(18, 0)); {
 			suite := suites[(i+7+at.Hour())%len(suites)]
-			t := tenant{namespace: "research", owner: owner("Job", "eval-"+suite), cores: 8, memory: 64 * gib, busy: 50,
+			t := tenant{namespace: "research", owner: owner("Job", "eval-"+suite), cores: 10, memory: 96 * gib, busy: 50,
 				labels: map[string]string{"team": "research", "project": "evals", "cost-center": "CC-2002"}}
 			end := at.Add(s.around(100*time.Minute, 55*time.Minute))
 			s.run(t, "eval-"+suite+"-0", at, end, s.whole(6, "python3", size{base: 26 * gib, swing: 3 * gib, period: 40 * time.Minute}, 0.6))
