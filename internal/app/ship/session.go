@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/gputally/gputally/internal/core/journal"
@@ -28,7 +29,7 @@ func (s *Shipper) session(ctx context.Context, upToEnd bool) error {
 	}
 	walk := s.queue.Walk(from)
 	defer walk.Close() // read only
-	asked := time.Now()
+	s.heard = time.Now()
 	var held *Entry
 	for ctx.Err() == nil {
 		group, rest, end, err := s.fill(walk, held)
@@ -47,7 +48,6 @@ func (s *Shipper) session(ctx context.Context, upToEnd bool) error {
 			if err := s.send(ctx, group); err != nil {
 				return err
 			}
-			asked = time.Now()
 			continue
 		}
 		if !end && len(s.window) < s.cfg.Window {
@@ -60,11 +60,10 @@ func (s *Shipper) session(ctx context.Context, upToEnd bool) error {
 		if len(s.window) >= s.cfg.Window {
 			every = s.cfg.Poll // nothing can be sent before something is durable
 		}
-		if len(s.window) > 0 && time.Since(asked) >= every {
+		if len(s.window) > 0 && time.Since(s.heard) >= every {
 			if err := s.ask(ctx); err != nil {
 				return err
 			}
-			asked = time.Now()
 			continue
 		}
 		s.wait(ctx, s.pause())
@@ -198,6 +197,9 @@ func (s *Shipper) send(ctx context.Context, group []Entry) error {
 	}
 	s.stats.sent(len(group)-len(refused), len(refused))
 	s.learn(receipt.Acks)
+	if s.allIn(receipt.Acks) {
+		s.heard = time.Now()
+	}
 	return s.compare()
 }
 
@@ -222,7 +224,20 @@ func (s *Shipper) setAside(group []Entry, refusals []journal.Refusal) (map[int]b
 	return refused, nil
 }
 
-// ask learns what became durable while there was nothing to send.
+// allIn says whether a receipt tells how all batches stand that wait to become
+// durable: it names the boots of its own delivery only, and before them there may
+// be those of earlier ones.
+func (s *Shipper) allIn(acks []journal.Ack) bool {
+	for i := range s.window {
+		w := &s.window[i]
+		if !w.refused && !slices.ContainsFunc(acks, func(a journal.Ack) bool { return a.Source == w.source }) {
+			return false
+		}
+	}
+	return true
+}
+
+// ask learns what became durable of all that waits.
 func (s *Shipper) ask(ctx context.Context) error {
 	acks, err := s.server.Acks(ctx, s.cfg.Agent)
 	if err != nil {
@@ -231,6 +246,7 @@ func (s *Shipper) ask(ctx context.Context) error {
 	s.worked()
 	clear(s.marks)
 	s.learn(acks)
+	s.heard = time.Now()
 	return s.compare()
 }
 

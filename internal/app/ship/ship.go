@@ -23,7 +23,7 @@ type Config struct {
 	// Window is how many batches may be sent and not yet durable (20,000).
 	Window int
 	// Poll is how often the spool is looked at (5 s), AskEvery how often the
-	// server is asked what is durable while there is nothing to send (1 min).
+	// server is asked what is durable where no receipt tells it (1 min).
 	Poll, AskEvery time.Duration
 	// MinWait and MaxWait bound the waiting after a failure (1 s, 5 min). It
 	// doubles each time; each wait is drawn from the upper half.
@@ -80,9 +80,11 @@ type Shipper struct {
 	looked bool
 	// rewound: the queue is read from its beginning, until its end was reached.
 	rewound bool
-	group   int // batches a delivery may have now
-	failed  int // failures in a row
-	again   int // times in a row that the server lost something and nothing got durable
+	// heard is when the server last told how all that waits stands.
+	heard  time.Time
+	group  int // batches a delivery may have now
+	failed int // failures in a row
+	again  int // times in a row that the server lost something and nothing got durable
 }
 
 // sent is a record that the server has, or has refused.

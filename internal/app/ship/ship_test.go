@@ -236,6 +236,40 @@ func TestForgetsOnlyWhatIsDurable(t *testing.T) {
 	})
 }
 
+// TestForgetsEarlierBootsWhileItSends: receipts tell of the boots in a delivery.
+// What earlier boots left is asked for, however often there is something to send.
+func TestForgetsEarlierBootsWhileItSends(t *testing.T) {
+	running(t, func(b *bench) {
+		b.server.lazy = true
+		b.queue.add("x", 3)
+		b.during(10 * time.Second)
+		b.fresh() // a new process
+		ctx, cancel := context.WithCancel(b.t.Context())
+		done := make(chan error, 1)
+		go func() { done <- b.Run(ctx) }()
+		for range 20 {
+			b.queue.add("y", 1)
+			time.Sleep(30 * time.Second)
+			b.server.set(func() {
+				for boot, a := range b.server.acks {
+					a.Durable = a.Accepted
+					b.server.acks[boot] = a
+				}
+			})
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if b.queue.acked.Offset < 20 {
+			t.Errorf("acked %v of 23 though all is durable; %+v", b.queue.acked, b.Status())
+		}
+		if n := len(b.server.calls); n > 60 {
+			t.Errorf("%d calls in ten minutes", n)
+		}
+	})
+}
+
 // TestDaysWithoutServer: the waiting grows to its limit and no further, and all
 // is delivered once the server is there.
 func TestDaysWithoutServer(t *testing.T) {
