@@ -201,7 +201,7 @@ func touchingAnHour(t *testing.T, open OpenLedger) {
 					want = append(want, fmt.Sprintf("%s %d", w.Node, w.Seq))
 				}
 			}
-			for w, err := range b.Touching(context.Background(), startTime().Add(time.Hour), node) {
+			for w, err := range b.Touching(context.Background(), startTime().Add(time.Hour), startTime().Add(2*time.Hour), node) {
 				b.must(err)
 				got = append(got, fmt.Sprintf("%s %d", w.Node, w.Seq))
 			}

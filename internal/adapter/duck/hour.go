@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -46,7 +48,7 @@ func (s *Store) walkHour(ctx context.Context, hour int32, node string, yield fun
 		return err
 	}
 	defer conn.close()
-	h := &hourReader{conn: conn, files: &s.files, raw: s.sealedPath(""), hour: hour, node: node, memo: newMemo(), words: newWords()}
+	h := &hourReader{conn: conn, files: &s.files, raw: s.sealedPath(""), hours: []int32{hour}, node: node, memo: newMemo(), words: newWords()}
 	if err := h.atOneMoment(ctx, h.open); err != nil {
 		return err
 	}
@@ -109,13 +111,17 @@ func (s *Store) gaps(ctx context.Context, from, to int64, node string) (out []us
 	return out, err
 }
 
-// literal is a text in SQL. A byte 0 would end the statement; none of what is
-// asked for has one.
+// literal is a text in SQL. A byte 0 would end the statement, so it is added by its
+// number.
 func literal(text string) string {
-	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), "'", "''") + "'"
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if !strings.Contains(quoted, "\x00") {
+		return quoted
+	}
+	return "(" + strings.ReplaceAll(quoted, "\x00", "' || chr(0) || '") + ")"
 }
 
-// hourReader reads the tables of one hour.
+// hourReader reads the tables of some hours.
 //
 // No transaction is open while batches are handed out: an old one would keep
 // everybody from making checkpoints. The rows of a batch never change and are
@@ -125,9 +131,12 @@ type hourReader struct {
 	conn   *columnar
 	files  *sync.RWMutex
 	raw    string // where sealed hours lie
-	hour   int32
+	hours  []int32
 	node   string
-	sealed string // directory of the hour's Parquet files, "" where there are none
+	sealed []string // directories of the hours' Parquet files
+
+	// wanted, where it is set, says which batches count.
+	wanted func(*usage.Batch) bool
 
 	memo  *memo
 	words words
@@ -148,13 +157,13 @@ func (h *hourReader) atOneMoment(ctx context.Context, f func(context.Context) er
 	if err := h.conn.exec(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
 		return err
 	}
-	if h.sealed, err = h.conn.sealedDirectory(ctx, h.hour); err == nil {
+	if h.sealed, err = h.conn.sealedDirectories(ctx, h.hours); err == nil {
 		err = f(ctx)
 	}
 	return errors.Join(err, h.conn.exec(context.WithoutCancel(ctx), "COMMIT"))
 }
 
-// open reads what batches there are, their gaps, and the words of the hour.
+// open reads what batches there are, their gaps, and the words of the hours.
 func (h *hourReader) open(ctx context.Context) (err error) {
 	err = h.ask(ctx, batchTable, true, func(r *row) {
 		at, b := readBatch(r)
@@ -164,20 +173,41 @@ func (h *hourReader) open(ctx context.Context) (err error) {
 		return err
 	}
 	sortHeads(h.heads)
-	h.index = make(map[int64]int32, len(h.heads))
-	for i, head := range h.heads {
-		h.index[head.number] = int32(i)
-	}
-	err = h.conn.rows(ctx, "SELECT "+gapTable.list()+" FROM usage_gap WHERE hour = "+fmt.Sprint(h.hour), gapTable.columns, h.memo, func(r *row) {
+	h.place()
+	err = h.conn.rows(ctx, "SELECT "+gapTable.list()+" FROM usage_gap WHERE "+h.inHours(), gapTable.columns, h.memo, func(r *row) {
 		at, b := readGap(r)
 		if i, ok := h.index[at.batch]; ok {
 			h.heads[i].batch.Gap = b.Gap
 		}
 	})
+	if err == nil && h.wanted != nil {
+		h.heads = slices.DeleteFunc(h.heads, func(head head) bool { return !h.wanted(&head.batch) })
+		h.place()
+	}
 	if err != nil || len(h.heads) == 0 {
 		return err
 	}
 	return h.readWords(ctx)
+}
+
+// place notes where each batch stands among the heads.
+func (h *hourReader) place() {
+	h.index = make(map[int64]int32, len(h.heads))
+	for i, head := range h.heads {
+		h.index[head.number] = int32(i)
+	}
+}
+
+// inHours is the hours in SQL.
+func (h *hourReader) inHours() string {
+	if n := len(h.hours); n > 0 && int(h.hours[n-1]-h.hours[0]) == n-1 {
+		return fmt.Sprintf("hour BETWEEN %d AND %d", h.hours[0], h.hours[n-1])
+	}
+	var list []string
+	for _, hour := range h.hours {
+		list = append(list, strconv.Itoa(int(hour)))
+	}
+	return "hour IN (" + strings.Join(list, ", ") + ")"
 }
 
 func (h *hourReader) readWords(ctx context.Context) error {
@@ -206,25 +236,29 @@ func (h *hourReader) ask(ctx context.Context, t table, byBatch bool, f func(*row
 
 // queries are those for what is in a table and for what of it is sealed.
 func (h *hourReader) queries(t table, byBatch bool) []string {
-	where := fmt.Sprintf(" WHERE hour = %d", h.hour)
+	where := " WHERE " + h.inHours()
 	if byBatch && h.node != "" {
 		where += " AND batch IN (" + h.batchesOfNode() + ")"
 	}
 	out := []string{"SELECT " + t.list() + " FROM " + t.name + where}
-	if h.sealed != "" {
+	if len(h.sealed) > 0 {
 		out = append(out, "SELECT "+t.list()+" FROM "+h.parquet(t)+where)
 	}
 	return out
 }
 
 func (h *hourReader) parquet(t table) string {
-	return "read_parquet(" + literal(filepath.Join(h.raw, h.sealed, t.name+parquetSuffix)) + ")"
+	var files []string
+	for _, directory := range h.sealed {
+		files = append(files, literal(filepath.Join(h.raw, directory, t.name+parquetSuffix)))
+	}
+	return "read_parquet([" + strings.Join(files, ", ") + "])"
 }
 
 func (h *hourReader) batchesOfNode() string {
 	of := " WHERE node = " + literal(h.node)
-	q := fmt.Sprintf("SELECT batch FROM usage_batch%s AND hour = %d", of, h.hour)
-	if h.sealed != "" {
+	q := "SELECT batch FROM usage_batch" + of + " AND " + h.inHours()
+	if len(h.sealed) > 0 {
 		q += " UNION ALL SELECT batch FROM " + h.parquet(batchTable) + of
 	}
 	return q

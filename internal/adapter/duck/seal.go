@@ -34,6 +34,12 @@ func (c *columnar) sealedDirectory(ctx context.Context, hour int32) (string, err
 	return names[0], nil
 }
 
+// sealedDirectories are those of several hours, in the order of the hours.
+func (c *columnar) sealedDirectories(ctx context.Context, hours []int32) ([]string, error) {
+	h := hourReader{hours: hours}
+	return c.texts(ctx, "SELECT directory FROM usage_sealed WHERE "+h.inHours()+" ORDER BY hour")
+}
+
 // Sealable lists the hours before a time that have rows in the tables, oldest
 // first: those never sealed, and those that late batches came to.
 func (s *Store) Sealable(ctx context.Context, before time.Time) ([]time.Time, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -15,26 +16,27 @@ import (
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
-// Touching walks the windows that overlap an hour, and the batches whose gap does,
-// of one node (in any cluster) or of all (""). Those of one node follow one another,
-// by cluster, agent, boot and number, each batch once. What is yielded is not to be
-// changed.
-func (s *Store) Touching(ctx context.Context, hour time.Time, node string) iter.Seq2[usage.Batch, error] {
+// Touching walks the windows that overlap the hours of [from, to), and the batches
+// whose gap does, of one node (in any cluster) or of all (""). Those of one node
+// follow one another, by cluster, agent, boot and number, each batch once. What is
+// yielded is not to be changed.
+func (s *Store) Touching(ctx context.Context, from, to time.Time, node string) iter.Seq2[usage.Batch, error] {
 	return func(yield func(usage.Batch, error) bool) {
-		err := s.walkTouching(ctx, hourOf(hour.UnixMilli()), node, func(b usage.Batch) bool { return yield(b, nil) })
+		first, last := hourOf(from.UnixMilli()), hourOf(to.UnixMilli()-1)
+		err := s.walkTouching(ctx, first, last, node, func(b usage.Batch) bool { return yield(b, nil) })
 		if err != nil {
-			yield(usage.Batch{}, fmt.Errorf("read what touches hour %s: %w", hour.UTC().Format(time.RFC3339), err))
+			yield(usage.Batch{}, fmt.Errorf("read what touches the hours from %s to %s: %w", from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), err))
 		}
 	}
 }
 
-// touching is what overlaps an hour: batches of some hours, and gaps.
+// touching is what overlaps some hours: batches, and gaps.
 type touching struct {
-	readers []*hourReader
-	gaps    []usage.Batch
+	*hourReader
+	gaps []usage.Batch
 }
 
-func (s *Store) walkTouching(ctx context.Context, hour int32, node string, yield func(usage.Batch) bool) error {
+func (s *Store) walkTouching(ctx context.Context, first, last int32, node string, yield func(usage.Batch) bool) error {
 	if err := s.usable(); err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func (s *Store) walkTouching(ctx context.Context, hour int32, node string, yield
 		return err
 	}
 	defer other.close()
-	t, err := s.openTouching(ctx, conn, hour, node)
+	t, err := s.openTouching(ctx, conn, first, last, node)
 	if err != nil {
 		return err
 	}
@@ -66,32 +68,33 @@ func (s *Store) walkTouching(ctx context.Context, hour int32, node string, yield
 }
 
 // openTouching finds the batches, without their records.
-func (s *Store) openTouching(ctx context.Context, conn *columnar, hour int32, node string) (*touching, error) {
-	start, end := int64(hour)*hourMS, int64(hour+1)*hourMS
-	t := &touching{}
-	before, err := s.hoursReaching(ctx, conn, hour)
+func (s *Store) openTouching(ctx context.Context, conn *columnar, first, last int32, node string) (*touching, error) {
+	start, end := int64(first)*hourMS, int64(last+1)*hourMS
+	hours, err := s.hoursReaching(ctx, conn, first)
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range append(before, hour) {
-		r := &hourReader{conn: conn, files: &s.files, raw: s.sealedPath(""), hour: h, node: node, memo: newMemo(), words: newWords()}
-		if err := r.atOneMoment(ctx, r.open); err != nil {
-			return nil, err
-		}
-		r.keep(func(b *usage.Batch) bool {
-			return overlaps(b.StartMS, b.DurationMS, start, end) || b.Gap != nil && overlaps(b.Gap.StartMS, b.Gap.DurationMS, start, end)
-		})
-		t.readers = append(t.readers, r)
+	for h := first; h <= last; h++ {
+		hours = append(hours, h)
 	}
+	t := &touching{hourReader: &hourReader{
+		conn: conn, files: &s.files, raw: s.sealedPath(""), hours: hours, node: node, memo: newMemo(), words: newWords(),
+		wanted: func(b *usage.Batch) bool {
+			return overlaps(b.StartMS, b.DurationMS, start, end) || b.Gap != nil && overlaps(b.Gap.StartMS, b.Gap.DurationMS, start, end)
+		},
+	}}
+	if err := t.atOneMoment(ctx, t.open); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(t.heads, func(a, b head) int { return compareByNode(a.batch, b.batch) })
+	t.place()
 	known := map[journal.Source]map[uint64]bool{}
-	for _, r := range t.readers {
-		for i := range r.heads {
-			src := journal.SourceOf(&r.heads[i].batch)
-			if known[src] == nil {
-				known[src] = map[uint64]bool{}
-			}
-			known[src][r.heads[i].batch.Seq] = true
+	for i := range t.heads {
+		src := journal.SourceOf(&t.heads[i].batch)
+		if known[src] == nil {
+			known[src] = map[uint64]bool{}
 		}
+		known[src][t.heads[i].batch.Seq] = true
 	}
 	gaps, err := s.gaps(ctx, start, end, node)
 	if err != nil {
@@ -106,13 +109,23 @@ func (s *Store) openTouching(ctx context.Context, conn *columnar, hour int32, no
 	return t, nil
 }
 
-// hoursReaching are the hours before one in which windows began that reach into it:
-// mostly the one before. A window is a minute; it is longer where a machine slept.
+// hoursReaching are the hours before one in which windows began that reach into it,
+// in order. A window is a minute; it is longer where a machine slept.
 func (s *Store) hoursReaching(ctx context.Context, conn *columnar, hour int32) (out []int32, err error) {
-	start := int64(hour) * hourMS
-	query := fmt.Sprintf(`SELECT DISTINCT hour FROM usage_batch WHERE hour < %d AND start_ms + duration_ms > %d ORDER BY hour`, hour-1, start)
-	err = conn.rows(ctx, query, columnsOf("hour", integer), newMemo(), func(r *row) { out = append(out, r.i32()) })
-	return append(out, hour-1), err
+	reaches := fmt.Sprintf(" hour < %d AND start_ms + duration_ms > %d", hour, int64(hour)*hourMS)
+	query := "SELECT DISTINCT hour FROM usage_batch WHERE" + reaches
+	s.files.RLock()
+	defer s.files.RUnlock()
+	sealed, err := conn.sealedDirectories(ctx, []int32{hour - 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) > 0 {
+		before := hourReader{raw: s.sealedPath(""), sealed: sealed}
+		query += " UNION SELECT DISTINCT hour FROM " + before.parquet(batchTable) + " WHERE" + reaches
+	}
+	err = conn.rows(ctx, query+" ORDER BY hour", columnsOf("hour", integer), newMemo(), func(r *row) { out = append(out, r.i32()) })
+	return out, err
 }
 
 func overlaps(start, duration, from, to int64) bool {
@@ -124,47 +137,21 @@ func compareByNode(a, b usage.Batch) int {
 		journal.SourceOf(&a).Compare(journal.SourceOf(&b)), cmp.Compare(a.Seq, b.Seq))
 }
 
-// keep leaves only some batches, and orders them by node.
-func (h *hourReader) keep(wanted func(*usage.Batch) bool) {
-	h.heads = slices.DeleteFunc(h.heads, func(head head) bool { return !wanted(&head.batch) })
-	slices.SortFunc(h.heads, func(a, b head) int { return compareByNode(a.batch, b.batch) })
-	h.index = make(map[int64]int32, len(h.heads))
-	for i, head := range h.heads {
-		h.index[head.number] = int32(i)
-	}
-}
-
 // next makes the batches of the next nodes whole, about passBatches of them; none
 // are left where it returns none.
-func (t *touching) next(ctx context.Context, other *columnar) (out []usage.Batch, err error) {
-	last := ""
-	most := t.readers[len(t.readers)-1] // the hour itself has nearly all
-	if n := min(passBatches, len(most.heads)); n > 0 {
-		last = most.heads[n-1].batch.Node
+func (t *touching) next(ctx context.Context, other *columnar) ([]usage.Batch, error) {
+	n, gaps := len(t.heads), len(t.gaps)
+	if n > passBatches {
+		last := t.heads[passBatches-1].batch.Node
+		n = sort.Search(n, func(i int) bool { return t.heads[i].batch.Node > last })
+		gaps = sort.Search(gaps, func(i int) bool { return t.gaps[i].Node > last })
 	}
-	for _, r := range t.readers {
-		n := len(r.heads)
-		if last != "" {
-			n = 0
-			for n < len(r.heads) && r.heads[n].batch.Node <= last {
-				n++
-			}
-		}
-		batches, err := r.take(ctx, other, n)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, batches...)
+	out, err := t.take(ctx, other, n)
+	if err != nil {
+		return nil, err
 	}
-	n := len(t.gaps)
-	if last != "" {
-		n = 0
-		for n < len(t.gaps) && t.gaps[n].Node <= last {
-			n++
-		}
-	}
-	out = append(out, t.gaps[:n]...)
-	t.gaps = t.gaps[n:]
+	out = append(out, t.gaps[:gaps]...)
+	t.gaps = t.gaps[gaps:]
 	slices.SortFunc(out, compareByNode)
 	return out, nil
 }
@@ -181,9 +168,6 @@ func (h *hourReader) take(ctx context.Context, other *columnar, n int) (out []us
 		out = append(out, h.heads[i].batch)
 	}
 	h.heads = h.heads[n:]
-	h.index = make(map[int64]int32, len(h.heads))
-	for i, head := range h.heads {
-		h.index[head.number] = int32(i)
-	}
+	h.place()
 	return out, nil
 }

@@ -189,7 +189,7 @@ func (s *Service) rated(ctx context.Context, h ledger.NodeHour) (*rating.Rated, 
 
 // batchesOf are the records that touch an hour of a node.
 func batchesOf(ctx context.Context, store Usage, at time.Time, h ledger.NodeHour) (out []usage.Batch, err error) {
-	for b, err := range store.Touching(ctx, at, h.Node) {
+	for b, err := range store.Touching(ctx, at, at.Add(time.Hour), h.Node) {
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func (s *Service) batches(ctx context.Context, from, to time.Time) iter.Seq2[usa
 		first = max(first, from.UnixMilli())
 		last = min(last, to.UnixMilli())
 		for hour := time.UnixMilli(first).UTC().Truncate(time.Hour); hour.UnixMilli() < last; hour = hour.Add(time.Hour) {
-			for b, err := range s.store.Touching(ctx, hour, "") {
+			for b, err := range s.store.Touching(ctx, hour, hour.Add(time.Hour), "") {
 				if err == nil && time.UnixMilli(b.StartMS).UTC().Truncate(time.Hour) != hour {
 					continue
 				}

@@ -18,11 +18,11 @@ import (
 
 // Usage reads the records that hours are rated from.
 type Usage interface {
-	// Touching walks the windows that overlap an hour of UTC, and the batches
-	// whose gap does, of one node (in any cluster) or of all (""). Those of one
-	// node follow one another, each batch once. What is yielded is not to be
-	// changed. An error is yielded last.
-	Touching(ctx context.Context, hour time.Time, node string) iter.Seq2[usage.Batch, error]
+	// Touching walks the windows that overlap the hours of UTC in [from, to), and
+	// the batches whose gap does, of one node (in any cluster) or of all ("").
+	// Those of one node follow one another, each batch once. What is yielded is
+	// not to be changed. An error is yielded last.
+	Touching(ctx context.Context, from, to time.Time, node string) iter.Seq2[usage.Batch, error]
 	// Machines are those that stood behind the names of nodes in [from, to), by
 	// cluster, node and time: by FirstMS and LastMS, whether or not they sent
 	// anything in between. node "" is all.

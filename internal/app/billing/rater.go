@@ -168,11 +168,8 @@ func (r *Rater) rateDue(ctx context.Context) error {
 		}
 		rated, waiting := 0, 0
 		for len(due) > 0 {
-			n := 1
-			for n < len(due) && due[n].HourMS == due[0].HourMS {
-				n++
-			}
-			done, err := r.rateHour(ctx, due[:n])
+			n := stretchOf(due)
+			done, err := r.rateStretch(ctx, due[:n])
 			if err != nil {
 				return err
 			}
@@ -188,15 +185,14 @@ func (r *Rater) rateDue(ctx context.Context) error {
 	}
 }
 
-// ready are those of an hour's nodes that can be rated now.
+// ready are those of the due hours that can be rated now.
 func (r *Rater) ready(due []rating.Due, machines map[string][]rating.Machine) (out []rating.Due) {
 	now := r.cfg.Now()
-	end := due[0].HourMS + time.Hour.Milliseconds()
-	late := now.UnixMilli() >= end+r.cfg.Late.Milliseconds()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, d := range due {
-		complete := late
+		end := d.HourMS + time.Hour.Milliseconds()
+		complete := now.UnixMilli() >= end+r.cfg.Late.Milliseconds()
 		for _, m := range machines[nodeKey(d.Cluster, d.Node)] {
 			complete = complete || m.LastMS >= end
 		}

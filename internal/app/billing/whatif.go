@@ -171,7 +171,7 @@ func (x *experiment) hour(ctx context.Context, rated []*rating.Rated) ([]sheet, 
 	at := time.UnixMilli(rated[0].HourMS).UTC()
 	x.progress(inquiry.Progress{Stage: "divide hours again", AtMS: at.UnixMilli(), Done: at.Unix() - x.from.Unix(), Total: x.to.Unix() - x.from.Unix()})
 	batches := map[string][]usage.Batch{}
-	for b, err := range x.service.store.Touching(ctx, at, "") {
+	for b, err := range x.service.store.Touching(ctx, at, at.Add(time.Hour), "") {
 		if err != nil {
 			return nil, err
 		}

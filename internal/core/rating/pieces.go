@@ -49,7 +49,9 @@ func Pieces(at ledger.NodeHour, machines []Machine, batches []usage.Batch) []Pie
 func (m *Machine) start() int64 {
 	created := int64(0)
 	for _, s := range m.Shapes {
-		created = max(created, s.CreatedMS)
+		if created == 0 && s.FromMS < m.FirstMS+bootMS {
+			created = s.CreatedMS
+		}
 	}
 	if created < m.FirstMS && created >= m.FirstMS-bootMS {
 		return created
@@ -106,22 +108,29 @@ func (m *Machine) take(u Machine) {
 
 // pieces cuts a stay where the shape changed.
 func (m *Machine) pieces(from, to int64, batches []usage.Batch) (out []Piece) {
-	slots := m.slots(batches)
 	cut := from
-	shape := usage.NodeShape{}
-	if len(m.Shapes) > 0 {
-		shape = m.Shapes[0].NodeShape
-	}
+	shape := m.at(from)
+	slots := m.slots(batches, &shape)
 	for _, s := range m.Shapes {
 		switch {
 		case s.FromMS <= from:
-			shape = s.NodeShape
 		case s.FromMS < to && !samePriced(&shape, &s.NodeShape):
 			out = append(out, Piece{cut, s.FromMS, m.node(&shape, slots)})
 			cut, shape = s.FromMS, s.NodeShape
 		}
 	}
 	return append(out, Piece{cut, to, m.node(&shape, slots)})
+}
+
+// at is the shape that stood at a moment: the last that was told, or else the
+// first that was told later.
+func (m *Machine) at(ms int64) (out usage.NodeShape) {
+	for i, s := range m.Shapes {
+		if i == 0 || s.FromMS <= ms {
+			out = s.NodeShape
+		}
+	}
+	return out
 }
 
 // samePriced says that two shapes cannot differ in price. Slots are those of the
@@ -160,7 +169,7 @@ func (m *Machine) node(s *usage.NodeShape, slots []pricing.Slot) pricing.Node {
 // slots are the places of GPUs that the node has in the hour: those that its
 // records name, and, since a node without records was paid for too, those that
 // were known before. A device without an address takes a place without one.
-func (m *Machine) slots(batches []usage.Batch) []pricing.Slot {
+func (m *Machine) slots(batches []usage.Batch, shape *usage.NodeShape) []pricing.Slot {
 	models := map[string]string{}
 	note := func(slot, model string) {
 		if model != "" || models[slot] == "" {
@@ -181,8 +190,8 @@ func (m *Machine) slots(batches []usage.Batch) []pricing.Slot {
 			nameless = max(nameless, n)
 		}
 	}
-	if len(models) == 0 && nameless == 0 && len(m.Shapes) > 0 {
-		for _, s := range m.Shapes[0].Slots {
+	if len(models) == 0 && nameless == 0 {
+		for _, s := range shape.Slots {
 			if s.Slot == "" {
 				nameless, model = nameless+1, max(model, s.Model)
 			} else {

@@ -101,7 +101,9 @@ func TestRate(t *testing.T) {
 	if d := got.Pods["uid-n"]; d.Owner.Kind != "Job" || d.Labels["team"] != "t" {
 		t.Errorf("the pod is %+v", d)
 	}
-	if !slices.ContainsFunc(got.Entries, func(e allocation.Entry) bool { return e.Account == allocation.Idle && e.Note == allocation.Unschedulable }) {
+	if !slices.ContainsFunc(got.Entries, func(e allocation.Entry) bool {
+		return e.Account == allocation.Idle && e.Note == allocation.Unschedulable
+	}) {
 		t.Error("half an hour was cordoned and no idle entry says so")
 	}
 	// The order of the records changes nothing.
