@@ -16,6 +16,7 @@ import (
 
 	"github.com/gputally/gputally/internal/app/billing"
 	"github.com/gputally/gputally/internal/core/ledger"
+	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/rating"
 	"github.com/gputally/gputally/internal/core/report"
@@ -31,6 +32,11 @@ type Ledger interface {
 	Rated(ctx context.Context, from, to time.Time, node string) iter.Seq2[*rating.Rated, error]
 	Lines(ctx context.Context, q ledger.Query) iter.Seq2[*ledger.Line, error]
 	Costs(ctx context.Context, from, to time.Time) iter.Seq2[*pricing.NodeCost, error]
+	AddDrift(ctx context.Context, d ledger.Drift, p ledger.Periods) ([]ledger.Line, error)
+	billing.Months
+	billing.Trail
+	billing.Bills
+	billing.Texts
 	Pods(ctx context.Context, from, to time.Time) (report.Lookup, error)
 }
 
@@ -52,6 +58,15 @@ func RunLedger(t *testing.T, open OpenLedger) {
 		{"holes and gaps are due", holesAreDue},
 		{"what touches an hour comes by node, once", touchingAnHour},
 		{"machines are told by their records", machines},
+		{"a closed month is what core makes of its lines", closedMonths},
+		{"what changes after closing is a correction", corrections},
+		{"months that cannot be closed stay open", refusedClosings},
+		{"drifts are booked beside hours", drifts},
+		{"months are summed by scope", monthSums},
+		{"the trail is a chain", trail},
+		{"a text stands under its key", textsByKey},
+		{"every field of a bill comes back", everyFieldOfABill},
+		{"an import takes the place of the former", imports},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open) })
 	}
@@ -132,7 +147,7 @@ func (b *books) costs(from, to int64) (out []pricing.NodeCost) {
 // alike fails where two values differ. Nil and empty lists are one.
 func alike[T any](t tb, what string, want, got T) {
 	t.Helper()
-	opts := cmp.Options{cmpopts.EquateEmpty(), cmp.AllowUnexported(ledger.Wide{})}
+	opts := cmp.Options{cmpopts.EquateEmpty(), cmp.AllowUnexported(ledger.Wide{}, money.Sum{})}
 	if diff := cmp.Diff(want, got, opts); diff != "" {
 		t.Fatalf("%s (-want +got):\n%s", what, diff)
 	}

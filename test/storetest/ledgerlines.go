@@ -33,6 +33,8 @@ func fillNumber(t *rapid.T, v reflect.Value) bool {
 	switch n := v.Addr().Interface().(type) {
 	case *ledger.Wide:
 		*n = ledger.WideFrom(signed.Draw(t, "high"), numbers.Draw(t, "low"))
+	case *money.Sum:
+		*n = money.SumOf(signed.Draw(t, "high"), numbers.Draw(t, "low"))
 	case *money.Nano:
 		*n = max(money.Nano(signed.Draw(t, "amount")), -math.MaxInt64)
 	default:
@@ -49,6 +51,11 @@ func anyBooking(t *rapid.T, h ledger.NodeHour) rating.Booking {
 	fill(t, reflect.ValueOf(&b).Elem())
 	b.Rated.NodeHour, b.After, b.Mark = h, 0, 0
 	b.Rated.Booking = min(len(b.Lines), 1)
+	pods := map[string]report.PodDimensions{}
+	for _, p := range b.Pods { // a pod is on one node
+		pods[fmt.Sprint(h.Node, "-", len(pods))] = p
+	}
+	b.Pods = pods
 	for i := range b.Lines {
 		soundLine(t, &b.Lines[i], h, i)
 	}
@@ -67,6 +74,7 @@ func soundLine(t *rapid.T, l *ledger.Line, h ledger.NodeHour, i int) {
 	l.NodeHour, l.Booking, l.StartMS = h, 1, h.HourMS+int64(rapid.IntRange(0, 3_599_999).Draw(t, "from"))
 	l.Entry, l.Seq = id(h, i), rapid.IntRange(1, 1<<31-1).Draw(t, "seq")
 	l.ID, l.Adjusts = id(l.Entry, l.Seq), rapid.SampledFrom([]string{"", id("before", h, i)}).Draw(t, "adjusts")
+	l.Holder.PodUID = fmt.Sprint(h.Node, "-", rapid.IntRange(0, 2).Draw(t, "pod"))
 	l.Period = ledger.Month(rapid.IntRange(0, 40_000).Draw(t, "period"))
 	if l.EntryKind == "" {
 		l.EntryKind = allocation.Direct

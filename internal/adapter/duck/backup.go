@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gputally/gputally/internal/core/journal"
@@ -27,6 +29,23 @@ type Backup struct {
 	Totals journal.Totals `json:"totals"`
 	// Sealed are the directories of sealed hours, relative to raw/.
 	Sealed []string `json:"sealed"`
+	// Ledger is over all of the ledger, Statements are the files of closed months,
+	// relative to statements/.
+	Ledger     LedgerTotals `json:"ledger"`
+	Statements []string     `json:"statements"`
+}
+
+// files are the files of a backup, relative to its directory.
+func (b *Backup) files() (names []string) {
+	for _, d := range b.Sealed {
+		for _, t := range everyTables {
+			names = append(names, filepath.Join(sealedDir, d, t.name+parquetSuffix))
+		}
+	}
+	for _, name := range b.Statements {
+		names = append(names, filepath.Join(statementsDir, name))
+	}
+	return names
 }
 
 const backupFormat = 1
@@ -50,19 +69,16 @@ func (s *Store) Backup(ctx context.Context, dir string) (b Backup, err error) {
 	// Sealed files stay while they are copied.
 	s.files.RLock()
 	defer s.files.RUnlock()
-	if b.Sealed, err = s.copyDatabase(ctx, filepath.Join(dir, databaseFile)); err != nil {
+	if err = s.copyDatabase(ctx, filepath.Join(dir, databaseFile), &b); err != nil {
 		return b, fmt.Errorf("back up journal to %s: %w", dir, err)
 	}
-	for _, d := range b.Sealed {
-		for _, t := range everyTables {
-			name := filepath.Join(sealedDir, d, t.name+parquetSuffix)
-			if err := errors.Join(ctx.Err(), copyFile(filepath.Join(s.dir, name), filepath.Join(dir, name))); err != nil {
-				return b, fmt.Errorf("back up journal to %s: %w", dir, err)
-			}
+	for _, name := range b.files() {
+		if err := errors.Join(ctx.Err(), copyFile(filepath.Join(s.dir, name), filepath.Join(dir, name))); err != nil {
+			return b, fmt.Errorf("back up journal to %s: %w", dir, err)
 		}
 	}
 	b.Format, b.TakenAt = backupFormat, s.opt.Now().UTC().Truncate(time.Second)
-	if b.Totals, err = totalsOf(ctx, dir); err != nil {
+	if b.Totals, b.Ledger, err = totalsOf(ctx, dir); err != nil {
 		return b, fmt.Errorf("back up journal to %s: look at the copy: %w", dir, err)
 	}
 	if err := writeManifest(dir, b); err != nil {
@@ -78,30 +94,35 @@ func newDirectory(dir string) error {
 	return os.MkdirAll(dir, 0o750)
 }
 
-// copyDatabase copies the database as of one moment into a new file and returns
-// the sealed directories that it names.
-func (s *Store) copyDatabase(ctx context.Context, to string) (directories []string, err error) {
+// copyDatabase copies the database as of one moment into a new file and notes the
+// sealed directories and the statements that it names.
+func (s *Store) copyDatabase(ctx context.Context, to string, b *Backup) (err error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	var name string
 	if err := conn.QueryRowContext(ctx, `SELECT current_database()`).Scan(&name); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := conn.ExecContext(ctx, `ATTACH `+literal(to)+` AS copy`); err != nil {
-		return nil, err
+		return err
 	}
 	_, err = conn.ExecContext(ctx, fmt.Sprintf(`COPY FROM DATABASE %q TO copy`, name))
 	if err == nil {
-		directories, err = readDirectories(ctx, conn)
+		b.Sealed, err = readDirectories(ctx, conn)
+	}
+	if err == nil {
+		var files map[string]int64
+		files, err = statementFiles(ctx, conn, "copy.")
+		b.Statements = slices.Sorted(maps.Keys(files))
 	}
 	if err == nil {
 		_, err = conn.ExecContext(ctx, `CHECKPOINT copy`)
 	}
 	_, detach := conn.ExecContext(context.WithoutCancel(ctx), `DETACH copy`)
-	return directories, errors.Join(err, detach)
+	return errors.Join(err, detach)
 }
 
 func readDirectories(ctx context.Context, conn *sql.Conn) ([]string, error) {
@@ -122,16 +143,20 @@ func readDirectories(ctx context.Context, conn *sql.Conn) ([]string, error) {
 }
 
 // totalsOf opens the journal in dir and sums all of it.
-func totalsOf(ctx context.Context, dir string) (t journal.Totals, err error) {
+func totalsOf(ctx context.Context, dir string) (t journal.Totals, l LedgerTotals, err error) {
 	s, problems, err := Open(ctx, dir, Options{})
 	if err != nil {
-		return t, err
+		return t, l, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	for _, p := range problems {
-		return t, p
+		return t, l, p
 	}
-	return s.Totals(ctx, everyHour[0], everyHour[1])
+	if l, err = s.ledgerTotals(ctx); err != nil {
+		return t, l, err
+	}
+	t, err = s.Totals(ctx, everyHour[0], everyHour[1])
+	return t, l, err
 }
 
 func writeManifest(dir string, b Backup) error {
@@ -166,23 +191,17 @@ func Restore(ctx context.Context, backup, dir string) (b Backup, err error) {
 	if err := errors.Join(checkPath(dir), newDirectory(dir)); err != nil {
 		return fail(err)
 	}
-	names := []string{databaseFile}
-	for _, d := range b.Sealed {
-		for _, t := range everyTables {
-			names = append(names, filepath.Join(sealedDir, d, t.name+parquetSuffix))
-		}
-	}
-	for _, name := range names {
+	for _, name := range append(b.files(), databaseFile) {
 		if err := errors.Join(ctx.Err(), copyFile(filepath.Join(backup, name), filepath.Join(dir, name))); err != nil {
 			return fail(err)
 		}
 	}
-	got, err := totalsOf(ctx, dir)
+	got, ledger, err := totalsOf(ctx, dir)
 	if err != nil {
 		return fail(err)
 	}
-	if got != b.Totals {
-		return fail(fmt.Errorf("what was restored sums to %+v, the backup said %+v: the files were damaged since", got, b.Totals))
+	if got != b.Totals || ledger != b.Ledger {
+		return fail(fmt.Errorf("what was restored sums to %+v and %+v, the backup said %+v and %+v: the files were damaged since", got, ledger, b.Totals, b.Ledger))
 	}
 	return b, nil
 }

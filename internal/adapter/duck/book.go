@@ -23,6 +23,9 @@ type books struct {
 	dictionary *dictionary
 	// stays are the times of all machines, as of the last commit: the writer's.
 	stays stays
+	// closed are the closed months, nil until they are asked for. It is guarded by
+	// Store.mu.
+	closed *[]ledger.Closed
 }
 
 // begin holds the database for writing: the caller calls the function that it
@@ -85,6 +88,9 @@ func (s *Store) loadBooks(ctx context.Context) error {
 		return err
 	}
 	s.learn(d)
+	s.mu.Lock()
+	s.books.closed = nil
+	s.mu.Unlock()
 	s.books.stays, err = readStays(ctx, conn)
 	return err
 }

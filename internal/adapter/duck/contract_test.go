@@ -40,3 +40,12 @@ func openLedger(dir string) (storetest.Ledger, error) {
 }
 
 func TestLedgerContract(t *testing.T) { storetest.RunLedger(t, openLedger) }
+
+// TestLedgerContractInParts is the same with so little in memory at a time that
+// everything is read in many parts.
+func TestLedgerContractInParts(t *testing.T) {
+	lines, rated := linesAtOnce, ratedAtOnce
+	linesAtOnce, ratedAtOnce = 7, 2
+	defer func() { linesAtOnce, ratedAtOnce = lines, rated }()
+	storetest.RunLedger(t, openLedger)
+}

@@ -130,7 +130,10 @@ func (s *Store) tidy(ctx context.Context) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	var problems []Problem
+	problems, err := s.tidyStatements(ctx)
+	if err != nil {
+		return problems, err
+	}
 	for _, d := range named {
 		if _, err := os.Stat(s.sealedPath(d)); err != nil {
 			problems = append(problems, Problem{Kind: MissingFiles, File: s.sealedPath(d), Detail: err.Error(),

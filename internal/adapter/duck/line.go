@@ -20,6 +20,7 @@ import (
 const (
 	hugeint = mapping.TypeHugeInt
 	uuid    = mapping.TypeUUID
+	blob    = mapping.TypeBlob
 )
 
 var lineTable = table{name: "ledger_line", columns: slices.Concat(columnsOf(

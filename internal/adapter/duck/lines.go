@@ -16,8 +16,8 @@ import (
 )
 
 // linesAtOnce is about how many lines are in memory while lines are walked: some
-// 60 MB. No transaction is open while they are handed out.
-const linesAtOnce = 1 << 16
+// 60 MB. No transaction is open while they are handed out. Tests make it small.
+var linesAtOnce = int64(1 << 16)
 
 // Lines walks lines in the order of ledger.Line.Compare, hours by hours. What is
 // yielded is the caller's. Lines that are added meanwhile may or may not be seen.
@@ -88,6 +88,8 @@ type walk struct {
 	conn  *columnar
 	words *wordReader
 	store *Store
+	// within: the connection has a transaction already.
+	within bool
 }
 
 // byHours goes through the rows of a table that meet a condition, about atOnce rows
@@ -127,6 +129,9 @@ func (s *Store) byHours(ctx context.Context, table, where string, atOnce int64, 
 
 // atOneMoment runs f within one transaction.
 func (w *walk) atOneMoment(ctx context.Context, f func() error) error {
+	if w.within {
+		return f()
+	}
 	if err := w.conn.exec(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
 		return err
 	}
@@ -219,7 +224,7 @@ func (s *Store) Rated(ctx context.Context, from, to time.Time, node string) iter
 }
 
 // ratedAtOnce is about how many rated hours are in memory at a time.
-const ratedAtOnce = 1 << 13
+var ratedAtOnce = int64(1 << 13)
 
 // rated reads the rated hours that meet a condition, with their costs, in order.
 func (w *walk) rated(ctx context.Context, where string) (out []rawRated, err error) {

@@ -29,7 +29,7 @@ func opened(t *testing.T, dir string) (*Store, []Problem) {
 // columns must be the schema's, in its order and of its types.
 func TestTablesAreThoseOfTheSchema(t *testing.T) {
 	s, _ := opened(t, t.TempDir())
-	names := map[mapping.Type]string{text: "VARCHAR", integer: "INTEGER", bigint: "BIGINT", ubigint: "UBIGINT", uinteger: "UINTEGER", double: "DOUBLE", boolean: "BOOLEAN", hugeint: "HUGEINT", uuid: "UUID"}
+	names := map[mapping.Type]string{text: "VARCHAR", integer: "INTEGER", bigint: "BIGINT", ubigint: "UBIGINT", uinteger: "UINTEGER", double: "DOUBLE", boolean: "BOOLEAN", hugeint: "HUGEINT", uuid: "UUID", blob: "BLOB"}
 	for _, table := range slices.Concat(everyTables, shapeTables, []table{machineTable}, ledgerTables) {
 		var want []string
 		for _, c := range table.columns {

@@ -11,7 +11,8 @@ type MonthSum struct {
 	Month  Month
 	Lines  int
 	Amount money.Sum
-	// Hours is how many hours of nodes the lines are of.
+	// Hours is how many hours of nodes have no price, all of their lines together; 0
+	// where the lines have one.
 	Hours int
 	// UnpricedMS is share × time without a price, milliseconds.
 	UnpricedMS int64
