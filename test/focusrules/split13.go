@@ -27,7 +27,7 @@ func CheckSplit(t *Table, origin string) (broken []string) {
 	if len(broken) > 0 {
 		return broken
 	}
-	ratios, moves := map[string]*big.Rat{}, map[string]bool{}
+	ratios, moves, corrects := map[string]*big.Rat{}, map[string]bool{}, map[string]bool{}
 	for row := range t.Rows {
 		get := func(column string) Cell { return t.at(row, column) }
 		for _, column := range []string{"ServiceProviderName", "HostProviderName"} {
@@ -55,7 +55,8 @@ func CheckSplit(t *Table, origin string) (broken []string) {
 		if !split {
 			continue
 		}
-		key := get(origin).Text + get("ChargeClass").Text
+		// A charge may be corrected in each of several later periods.
+		key := get(origin).Text + " " + get("ChargeClass").Text + " " + get("BillingPeriodStart").Text
 		sum, err := ratioOf(details.Text)
 		if err != nil {
 			bad(row, "AllocatedMethodDetails %q: %s", details.Text, err)
@@ -66,10 +67,11 @@ func CheckSplit(t *Table, origin string) (broken []string) {
 		}
 		ratios[key].Add(ratios[key], sum)
 		moves[key] = moves[key] || sum.Sign() < 0 // an earlier split's money moves
+		corrects[key] = !get("ChargeClass").Null
 	}
 	for _, key := range slices.Sorted(maps.Keys(ratios)) {
 		want := big.NewRat(1, 1)
-		if moves[key] {
+		if moves[key] || corrects[key] && ratios[key].Sign() == 0 { // or the whole of it costs something else
 			want = new(big.Rat)
 		}
 		if ratios[key].Cmp(want) != 0 {
