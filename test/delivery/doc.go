@@ -3,5 +3,6 @@
 // Package delivery tests the way of a batch from an agent's spool to the
 // server's journal with the real parts: spool, shipping loop, HTTP client and
 // server, group commit, DuckDB. The server is a process of its own, which is
-// killed, and whose files are damaged. It has no code for others.
+// killed, and whose files are damaged. Two tests begin at the agent's program, over
+// a staged node. It has no code for others.
 package delivery

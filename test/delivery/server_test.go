@@ -35,7 +35,11 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir) // the system's folder for what may go
+	}
+	os.Exit(code)
 }
 
 // serve is the server: journal, group commit, HTTP. It says when it is ready,
