@@ -45,6 +45,11 @@ policy, kind, entry_kind, from, note; hour, day, week, month, booked_month; and
 label:KEY for a label of the pods. A word that is none of these is taken as the
 key of a label: --by team is --by label:team.
 
+ALLOCATED is what workloads were charged for; RESERVED UNUSED what of it they kept
+from others and did not hold; IDLE & OVERHEAD the part of platform accounts (idle,
+stranded, overhead, unattributed, host, unavailable, unmeasured); an account in
+brackets is one of these, or an owner that the policy names.
+
 --month gives what the hours of the month cost as is now known; with --booked,
 what its statements say. Tables round; csv and json are exact.`,
 		Example: `  gputally report                                          # the last 7 days, by namespace

@@ -58,21 +58,30 @@ func (h *handler) month(ctx context.Context, in *MonthPath) (out v1.Months, err 
 		return out, err
 	}
 	var of []inquiry.MonthState
-	have := []string{}
 	for _, s := range months {
 		if s.Month == m {
 			of = append(of, s)
 		}
-		have = append(have, s.Month.String())
 	}
 	if len(of) == 0 {
-		hint := "nothing was booked yet"
-		if len(have) > 0 {
-			hint = "there are " + have[0] + " to " + have[len(have)-1]
-		}
-		return out, &inquiry.NotFound{What: "month with lines,", Name: in.Month, Hint: hint}
+		return out, &inquiry.NotFound{What: "month", Name: in.Month + " with charges", Hint: have(months)}
 	}
 	return v1.MonthsOf(of), nil
+}
+
+// have says which months have charges.
+func have(months []inquiry.MonthState) string {
+	if len(months) == 0 {
+		return "nothing was charged yet"
+	}
+	first, last := months[0].Month, months[0].Month
+	for _, s := range months {
+		first, last = min(first, s.Month), max(last, s.Month)
+	}
+	if first == last {
+		return "there is " + first.String()
+	}
+	return "there are " + first.String() + " to " + last.String()
 }
 
 type closeInput struct {

@@ -82,6 +82,11 @@ func Document() ([]byte, error) {
 	return text, nil
 }
 
+// Schemas are the shapes that the document describes, by name.
+func Schemas() huma.Registry {
+	return newHandler(Options{}, http.NewServeMux()).api.OpenAPI().Components.Schemas
+}
+
 // operation describes one. Marks are writes and heavy.
 func operation(method, path, id, summary, description string, marks ...string) huma.Operation {
 	op := huma.Operation{Method: method, Path: Prefix + path, OperationID: id, Summary: summary, Description: description, Metadata: map[string]any{}}

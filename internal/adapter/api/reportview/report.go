@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
 	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/report"
 )
 
 // Report is a report as an aligned table.
@@ -94,8 +95,13 @@ func writeSection(b *strings.Builder, r *v1.Report, s *v1.Section, write func(*g
 	if text := unpriced(&s.Unpriced); text != "" {
 		fmt.Fprintf(b, "WITHOUT A PRICE: %s. No amount below has them; gputally price check says why.\n\n", text)
 	}
-	of := table{s: s, by: r.By, others: slices.ContainsFunc(s.Rows, func(row v1.Row) bool { return row.Others > 0 })}
+	of := table{s: s, by: r.By}
 	of.places = of.decimals()
+	if s.Total.Lines == 0 {
+		fmt.Fprintf(b, "No charge in %s is in this report. ", s.Currency)
+		of.beside(b, money.Sum{})
+		return
+	}
 	write(of.grid(), b)
 	b.WriteString("\n")
 	of.balance(b)
@@ -119,16 +125,15 @@ func unpriced(u *v1.Unpriced) string {
 type table struct {
 	s      *v1.Section
 	by     []string
-	others bool
 	places int
 }
 
 // decimals looks at the largest amount.
 func (t *table) decimals() int {
-	if t.s.Total.Cost == nil {
-		return 2
+	var largest money.Sum
+	if c := t.s.Total.Cost; c != nil {
+		largest = c.Total
 	}
-	largest := t.s.Total.Cost.Total
 	if a := t.s.Balance.Assets; a != nil && a.Cmp(largest) > 0 {
 		largest = *a
 	}
@@ -147,7 +152,7 @@ func (t *table) grid() *grid {
 	if t.s.Currency != "" {
 		cost += " " + t.s.Currency
 	}
-	g := newGrid(append(columns, right(cost), right("OF ALL"), right("ALLOCATED GPU-H"), right("HELD GIB-H"), right("RESERVED UNUSED GPU-H"), right("IDLE & OVERHEAD"), left("HOW WELL KNOWN"))...)
+	g := newGrid(append(columns, right(cost), right("OF ALL"), right("ALLOCATED GPU-H"), right("HELD GiB-H"), right("RESERVED UNUSED GPU-H"), right("IDLE & OVERHEAD"), left("HOW WELL KNOWN"))...)
 	if len(t.by) > 0 {
 		for i := range t.s.Rows {
 			row := &t.s.Rows[i]
@@ -181,12 +186,13 @@ func names(row *v1.Row, by []string) []string {
 			out[i], told = "["+plain(row.Account)+"]", true
 		}
 	}
-	if row.Others > 0 {
-		for i := range out {
-			if out[i] == "(others)" {
-				out[i] = fmt.Sprintf("(%s others)", whole(int64(row.Others)))
-				break
-			}
+	if row.Others == 0 {
+		return out
+	}
+	text := "(" + count(int64(row.Others), "other", "others") + ")"
+	for i := range out {
+		if row.Keys[by[i]] == report.Others {
+			out[i], text = text, ""
 		}
 	}
 	return out
@@ -225,6 +231,12 @@ func (t *table) balance(b *strings.Builder) {
 	if parts := platform(s.Total.Cost, t.places); parts != "" {
 		fmt.Fprintf(b, "Of it platform accounts: %s.\n", parts)
 	}
+	t.beside(b, total)
+}
+
+// beside says what the nodes cost, and why the total is another.
+func (t *table) beside(b *strings.Builder, total money.Sum) {
+	s := t.s
 	switch {
 	case s.Balance.Assets == nil:
 		fmt.Fprintf(b, "What the nodes cost is not known: the total of %s %s stands alone.\n", amount(total, t.places), s.Currency)
@@ -241,7 +253,9 @@ func (t *table) differences(b *strings.Builder) {
 	for _, d := range t.s.Balance.Differences {
 		g.add("  "+d.Name, signed(d.Amount, t.places), d.Detail)
 	}
-	g.add("  together", signed(t.together(), t.places), "")
+	if len(t.s.Balance.Differences) > 1 {
+		g.add("  together", signed(t.together(), t.places), "")
+	}
 	var text strings.Builder
 	g.text(&text)
 	_, rows, _ := strings.Cut(text.String(), "\n")
@@ -255,11 +269,21 @@ func (t *table) together() (s money.Sum) {
 	return s
 }
 
+// signed is an amount with its sign; what rounds to nothing says that it is
+// something.
 func signed(s money.Sum, places int) string {
-	if s.Cmp(money.Sum{}) > 0 {
-		return "+" + amount(s, places)
+	text := amount(s, places)
+	if s != (money.Sum{}) && strings.Trim(text, "-0.") == "" {
+		sign := "+"
+		if s.Cmp(money.Sum{}) < 0 {
+			sign = "-"
+		}
+		return sign + "<" + text[len(text)-places-2:len(text)-1] + "1"
 	}
-	return amount(s, places)
+	if s.Cmp(money.Sum{}) > 0 {
+		return "+" + text
+	}
+	return text
 }
 
 // platform is the platform accounts of a total.

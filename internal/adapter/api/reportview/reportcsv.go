@@ -107,6 +107,9 @@ func csvColumns(c *v1.Columns) []string {
 		out = append(out, part(k.Prices, "listed"), part(k.Prices, "billed"))
 	} else {
 		out = make([]string, 7+len(allocation.PlatformAccounts())+len(gpu.Grades())+2)
+		if c.Lines == 0 {
+			out[0] = "0.00" // the sum of nothing is known
+		}
 	}
 	q := &c.Quantities
 	u := c.Unpriced

@@ -24,6 +24,10 @@ func WhatIf(w *v1.WhatIf) string {
 	}
 	for _, currency := range currencies(w) {
 		b.WriteString("\n")
+		if currency == "" {
+			fmt.Fprintf(&b, "WITHOUT A PRICE: %s. No amount here has them.\n", unpriced(&section(&w.Booked, "").Unpriced))
+			continue
+		}
 		sideBySide(&b, w, currency)
 	}
 	b.WriteString("\nNothing was changed. In brackets: the difference from what was booked.\n")
@@ -37,6 +41,8 @@ func orElse(text, other string) string {
 	return text
 }
 
+// currencies are those in which anything was charged, and "" where what was
+// booked has something without a price.
 func currencies(w *v1.WhatIf) (out []string) {
 	reports := []*v1.Report{&w.Booked}
 	for i := range w.Variants {
@@ -44,7 +50,7 @@ func currencies(w *v1.WhatIf) (out []string) {
 	}
 	for _, r := range reports {
 		for _, s := range r.Sections {
-			if !slices.Contains(out, s.Currency) {
+			if s.Total.Lines > 0 && (s.Currency != "" || r == &w.Booked) && !slices.Contains(out, s.Currency) {
 				out = append(out, s.Currency)
 			}
 		}

@@ -101,9 +101,9 @@ type Basis struct {
 	Notes    []string   `json:"notes,omitempty"`
 }
 
-// BasisOf makes the shape of a basis.
+// BasisOf makes the shape of a basis; nil where there is no price.
 func BasisOf(b *pricing.Basis) *Basis {
-	if b == nil {
+	if b == nil || b.Grade == "" {
 		return nil
 	}
 	return &Basis{Grade: string(b.Grade), Source: b.Source, Row: b.Row, Revision: b.Revision, Hourly: b.Hourly, Split: b.Split, Notes: b.Notes}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gputally/gputally/internal/adapter/api"
+	"github.com/gputally/gputally/internal/adapter/api/client"
+	"github.com/gputally/gputally/test/memstore"
+)
+
+// now is when the tests ask: the month of the fleet's records is over.
+var now = time.Date(2026, 12, 2, 8, 30, 0, 0, time.UTC)
+
+// shared is a ledger that tests only read.
+var shared = sync.OnceValues(func() (*memstore.Ledger, error) { return memstore.Open(context.Background(), now) })
+
+func readOnly(t *testing.T) *memstore.Ledger {
+	t.Helper()
+	l, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func ledgerOfItsOwn(t *testing.T) *memstore.Ledger {
+	t.Helper()
+	l, err := memstore.Open(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// serve serves books and gives a client of them.
+func serve(t *testing.T, books api.Books, change func(*api.Options)) (*httptest.Server, *client.Client) {
+	t.Helper()
+	o := api.Options{Books: books, Version: "v1-test", TempDir: t.TempDir(), Now: func() time.Time { return now }}
+	if change != nil {
+		change(&o)
+	}
+	s := httptest.NewServer(api.Handler(o))
+	t.Cleanup(s.Close)
+	c, err := client.New(client.Options{Server: s.URL, Version: "v1-test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
+// month is the time of the records.
+var month = client.Span{Month: "2026-11"}
+
+func get(t *testing.T, url string) *http.Response {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
