@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"testing"
 	"time"
 
@@ -19,25 +18,13 @@ import (
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/rating"
-	"github.com/gputally/gputally/internal/core/report"
 	"github.com/gputally/gputally/internal/core/workload"
 )
 
 // Ledger is what an engine offers that keeps the ledger, too.
 type Ledger interface {
 	Store
-	billing.Usage
-	billing.Queue
-	Book(ctx context.Context, bookings []rating.Booking) error
-	Rated(ctx context.Context, from, to time.Time, node string) iter.Seq2[*rating.Rated, error]
-	Lines(ctx context.Context, q ledger.Query) iter.Seq2[*ledger.Line, error]
-	Costs(ctx context.Context, from, to time.Time) iter.Seq2[*pricing.NodeCost, error]
-	AddDrift(ctx context.Context, d ledger.Drift, p ledger.Periods) ([]ledger.Line, error)
-	billing.Months
-	billing.Trail
-	billing.Bills
-	billing.Texts
-	Pods(ctx context.Context, from, to time.Time) (report.Lookup, error)
+	billing.Store
 }
 
 // OpenLedger opens the store in a directory, making it if need be.
@@ -63,6 +50,8 @@ func RunLedger(t *testing.T, open OpenLedger) {
 		{"months that cannot be closed stay open", refusedClosings},
 		{"drifts are booked beside hours", drifts},
 		{"months are summed by scope", monthSums},
+		{"a report is what core makes of all lines", reports},
+		{"a report that cannot be is refused as core does", refusedReports},
 		{"the trail is a chain", trail},
 		{"a text stands under its key", textsByKey},
 		{"every field of a bill comes back", everyFieldOfABill},
@@ -93,6 +82,8 @@ func startBooks(t testing.TB, open OpenLedger) *books {
 }
 
 func (b *books) with(t tb) *books { return &books{Ledger: b.Ledger, t: t, dir: b.dir, open: b.open} }
+
+func (b *books) ctx() context.Context { return context.Background() }
 
 func (b *books) must(err error) {
 	b.t.Helper()

@@ -28,7 +28,7 @@ var costTable = table{name: "ledger_cost", columns: columnsOf(
 
 var hourTable = table{name: "ledger_hour", columns: columnsOf(
 	"hour", integer, "cluster", text, "node", text, "currency", text, "cost", hugeint, "amount", hugeint, "apart", hugeint,
-	"lines", bigint, "lines_apart", bigint,
+	"lines", bigint, "lines_apart", bigint, "pieces", bigint,
 )}
 
 // ledgerTables are all that the ledger's rows are in.
@@ -40,13 +40,14 @@ var ledgerTables = []table{sortTable, wordTable, ledgerPodTable, ratingTable, li
 type hourSum struct {
 	currency            money.Currency
 	cost, amount, apart money.Sum
-	lines, linesApart   int64
+	// lines are those with an amount, pieces the costs with a price.
+	lines, linesApart, pieces int64
 }
 
 func readHourSum(r *row) (h ledger.NodeHour, s hourSum) {
 	hour := r.i32()
 	h = ledger.NodeHour{Cluster: r.text(), Node: r.text(), HourMS: int64(hour) * hourMS}
-	s = hourSum{currency: money.Currency(r.text()), cost: r.sum(), amount: r.sum(), apart: r.sum(), lines: r.i64(), linesApart: r.i64()}
+	s = hourSum{currency: money.Currency(r.text()), cost: r.sum(), amount: r.sum(), apart: r.sum(), lines: r.i64(), linesApart: r.i64(), pieces: r.i64()}
 	return h, s
 }
 
@@ -62,11 +63,13 @@ func sumsOf(before []hourSum, n *rating.Booking) []hourSum {
 		return &out[i]
 	}
 	for i := range out {
-		out[i].cost = money.Sum{}
+		out[i].cost, out[i].pieces = money.Sum{}, 0
 	}
 	for i := range n.Rated.Costs {
 		if c := &n.Rated.Costs[i]; c.Priced {
-			of(c.Currency).cost.Add(c.Total)
+			s := of(c.Currency)
+			s.pieces++
+			s.cost.Add(c.Total)
 		}
 	}
 	for i := range n.Lines {
@@ -86,7 +89,7 @@ func sumsOf(before []hourSum, n *rating.Booking) []hourSum {
 			s.apart.Add(*l.Moved)
 		}
 	}
-	return out
+	return slices.DeleteFunc(out, func(s hourSum) bool { return s.lines == 0 && s.pieces == 0 })
 }
 
 // add writes one booking.
@@ -224,6 +227,7 @@ func (s *speller) hourSums(hour int32, h ledger.NodeHour, sums []hourSum) error 
 		b.wide(of.apart.Halves())
 		b.i64(of.lines)
 		b.i64(of.linesApart)
+		b.i64(of.pieces)
 		if err := b.end(); err != nil {
 			return err
 		}

@@ -18,7 +18,8 @@ import (
 
 var sortTable = table{name: "ledger_sort", columns: columnsOf(
 	"id", integer, "cluster_set", text, "kind", text, "step", text, "resource", text, "entry_kind", text, "holder_kind", text,
-	"account", text, "from_account", text, "note", text, "policy", text, "mode", text, "currency", text, "price", text, "grade", text,
+	"account", text, "origin", text, "note", text, "policy", text, "mode", text, "currency", text, "price", text, "grade", text,
+	"priced", boolean,
 )}
 
 // lineSort is what only some hundred combinations exist of on lines.
@@ -38,6 +39,7 @@ type lineSort struct {
 	currency   money.Currency
 	price      pricing.Grade
 	grade      gpu.Grade
+	priced     bool // there is an amount
 }
 
 // sortOf is the sort of a line. The notes of drifts are their references, of which
@@ -46,6 +48,7 @@ func sortOf(l *ledger.Line) lineSort {
 	s := lineSort{
 		set: l.Set, kind: l.Kind, step: l.Step, resource: l.Resource, entryKind: l.EntryKind, holderKind: l.Holder.Kind,
 		from: l.From, policy: l.Policy, mode: l.Mode, currency: l.Currency, price: l.Price, grade: l.Grade,
+		priced: l.Amount != nil,
 	}
 	if !l.IsDrift() {
 		s.note = l.Note
@@ -104,6 +107,7 @@ func writeSort(b *bulk, id int32, s *lineSort) error {
 	for _, v := range []string{s.from, s.note, s.policy, string(s.mode), string(s.currency), string(s.price), string(s.grade)} {
 		b.text(v)
 	}
+	b.boolean(s.priced)
 	return b.end()
 }
 
@@ -116,6 +120,7 @@ func readSort(r *row) (id int32, s lineSort) {
 	}
 	s.from, s.note, s.policy, s.mode = r.text(), r.text(), r.text(), gpu.Mode(r.text())
 	s.currency, s.price, s.grade = money.Currency(r.text()), pricing.Grade(r.text()), gpu.Grade(r.text())
+	s.priced = r.boolean()
 	return id, s
 }
 
@@ -161,4 +166,19 @@ func (s *sorts) accountSQL() string {
 		return "coalesce(account, " + pod + ")"
 	}
 	return "coalesce(account, CASE sort" + of.String() + " ELSE " + pod + " END)"
+}
+
+// holderSQL is workload.Holder.Account of a line's holder as an expression of SQL.
+func (s *sorts) holderSQL() string {
+	var of strings.Builder
+	for i := range s.all {
+		if kind := s.all[i].holderKind; kind != workload.KindPod {
+			fmt.Fprintf(&of, " WHEN %d THEN %s", i, literal(workload.Holder{Kind: kind}.Account()))
+		}
+	}
+	pod := "CASE pod_name WHEN '' THEN 'uid:' || pod_uid ELSE namespace || '/' || pod_name END"
+	if of.Len() == 0 {
+		return pod
+	}
+	return "CASE sort" + of.String() + " ELSE " + pod + " END"
 }

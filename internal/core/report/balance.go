@@ -3,8 +3,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/gputally/gputally/internal/core/ledger"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/pricing"
@@ -74,22 +72,7 @@ type bookHour struct {
 type asset struct {
 	cost                                   money.Sum
 	drift, other, later, charges, filtered money.Sum
-	unrated, off                           hours
-}
-
-// hours are hours of nodes, added up.
-type hours struct {
-	over  money.Sum
-	n     int
-	first ledger.NodeHour
-}
-
-func (h *hours) add(at ledger.NodeHour, over money.Sum) {
-	h.over.AddSum(over)
-	if h.n == 0 || at.Compare(h.first) < 0 {
-		h.first = at
-	}
-	h.n++
+	unrated, off                           OddHours
 }
 
 func (b *books) of(c money.Currency) *asset {
@@ -124,7 +107,7 @@ func (b *books) line(l *ledger.Line, charged bool, why reason, view View) {
 	switch {
 	case l.IsDrift() || !charged:
 		if why == included {
-			a.add(l, view)
+			a.add(l, amount(l, view, 1))
 		}
 	default:
 		h := b.hour(bookKey{l.NodeHour, l.Currency})
@@ -135,11 +118,11 @@ func (b *books) line(l *ledger.Line, charged bool, why reason, view View) {
 }
 
 // add takes a line that is in the total and for no hour of the report.
-func (a *asset) add(l *ledger.Line, view View) {
+func (a *asset) add(l *ledger.Line, n money.Sum) {
 	if l.IsDrift() {
-		a.drift.AddSum(amount(l, view, 1))
+		a.drift.AddSum(n)
 	} else {
-		a.other.AddSum(amount(l, view, 1))
+		a.other.AddSum(n)
 	}
 }
 
@@ -172,9 +155,9 @@ func (b *books) settle() {
 		switch {
 		case h.over == money.Sum{}:
 		case h.lines:
-			b.of(k.currency).off.add(k.NodeHour, h.over)
+			b.of(k.currency).off.Add(k.NodeHour, h.over)
 		default:
-			b.of(k.currency).unrated.add(k.NodeHour, h.over)
+			b.of(k.currency).unrated.Add(k.NodeHour, h.over)
 		}
 	}
 	b.hours, b.lastHour = nil, nil
@@ -197,12 +180,7 @@ func (b *books) balance(c money.Currency) (out Balance) {
 	add(DiffLater, a.later, "")
 	add(DiffCharges, a.charges, "")
 	add(DiffFiltered, a.filtered, "")
-	add(DiffUnrated, a.unrated.over, a.unrated.String())
-	add(DiffOutOfBalance, a.off.over, a.off.String()+": check the ledger")
+	add(DiffUnrated, a.unrated.Over, a.unrated.String())
+	add(DiffOutOfBalance, a.off.Over, a.off.String()+": check the ledger")
 	return out
-}
-
-// String counts the hours and names the first.
-func (h *hours) String() string {
-	return fmt.Sprintf("%d hours of nodes, the first is of %s", h.n, h.first)
 }

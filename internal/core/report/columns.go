@@ -103,20 +103,18 @@ type sums struct {
 	lines int
 }
 
-// add adds a line with its amounts as the view has them.
-func (s *sums) add(l *ledger.Line, class ledger.Class, view View) {
-	s.lines++
+// add adds lines that are alike, with their amounts as the view has them.
+func (s *sums) add(l *ledger.Line, class ledger.Class, t *Tally) {
+	s.lines += t.Lines
 	at := resourceOrder(l.Resource)
-	if l.Amount == nil {
-		if at >= 0 {
-			s.unpriced[at] += l.ShareMS
-		}
-	} else {
-		s.priced++
-		s.pricedMS += l.ShareMS
-		s.pay(l, at, view)
+	if t.Priced {
+		s.priced += t.Lines
+		s.pricedMS += t.ShareMS
+		s.pay(l, at, t)
+	} else if at >= 0 {
+		s.unpriced[at] += t.ShareMS
 	}
-	s.count(l, class)
+	s.count(l, class, t)
 }
 
 // amount is what the line comes to in the view, times the sign: apart, a
@@ -129,16 +127,15 @@ func amount(l *ledger.Line, view View, sign money.Nano) (sum money.Sum) {
 	return sum
 }
 
-func (s *sums) pay(l *ledger.Line, at int, view View) {
-	n := amount(l, view, 1)
-	s.total.AddSum(n)
+func (s *sums) pay(l *ledger.Line, at int, t *Tally) {
+	s.total.AddSum(t.Amount)
 	if at >= 0 {
-		s.byResource[at].AddSum(n)
+		s.byResource[at].AddSum(t.Amount)
 	}
-	s.byKind[kindOrder(l.Kind)].AddSum(n)
+	s.byKind[kindOrder(l.Kind)].AddSum(t.Amount)
 	for i := range prices {
 		if prices[i] == l.Price {
-			s.byPrice[i].AddSum(n)
+			s.byPrice[i].AddSum(t.Amount)
 		}
 	}
 	account := l.From
@@ -148,42 +145,35 @@ func (s *sums) pay(l *ledger.Line, at int, view View) {
 	if account != "" {
 		for i := range platforms {
 			if platforms[i] == account {
-				s.byPlatform[i].AddSum(n)
+				s.byPlatform[i].AddSum(t.Amount)
 			}
 		}
 	}
-	for i := range l.Grades {
-		if rank := l.Grades[i].Grade.Rank(); rank >= 0 {
-			s.byGrade[rank].Add(l.Grades[i].Amount)
-			if view == Apart {
-				s.byGrade[rank].Add(l.Grades[i].Moved)
-			}
-		}
-	}
+	addAll(s.byGrade[:], t.Grades[:])
 }
 
-func (s *sums) count(l *ledger.Line, class ledger.Class) {
+func (s *sums) count(l *ledger.Line, class ledger.Class, t *Tally) {
 	of := class == ledger.Workload
 	switch l.Resource {
 	case allocation.ResourceGPU:
-		s.GPUMS += l.ShareMS
+		s.GPUMS += t.ShareMS
 		if of {
-			s.AllocatedMS += l.ShareMS
-			s.UsedMS += l.UsedMS
-			s.UnusedMS += l.UnusedMS
-			s.PresentMS += l.PresentMS
-			s.GrantedMS += l.GrantedMS
-			s.HeldByteMS.Add(l.ByteMS)
+			s.AllocatedMS += t.ShareMS
+			s.UsedMS += t.UsedMS
+			s.UnusedMS += t.UnusedMS
+			s.PresentMS += t.PresentMS
+			s.GrantedMS += t.GrantedMS
+			s.HeldByteMS.Add(t.ByteMS)
 		}
 		if l.EntryKind == allocation.Leak {
-			s.LeakedMS += l.ShareMS
+			s.LeakedMS += t.ShareMS
 		}
 	case allocation.ResourceCPU:
-		s.CPUNanos += l.CPUNanos
-		s.CPURequestMilliMS += l.CPURequestMilliMS
+		s.CPUNanos += t.CPUNanos
+		s.CPURequestMilliMS += t.CPURequestMilliMS
 	case allocation.ResourceMemory:
-		s.MemoryByteMS.Add(l.ByteMS)
-		s.RequestByteMS.Add(l.RequestByteMS)
+		s.MemoryByteMS.Add(t.ByteMS)
+		s.RequestByteMS.Add(t.RequestByteMS)
 	}
 }
 

@@ -135,6 +135,7 @@ type values struct {
 	hour   int64
 	pod    *PodDimensions
 	looked bool
+	given  bool // pod is what the caller gave
 }
 
 type partitionKey struct {
@@ -142,6 +143,9 @@ type partitionKey struct {
 	instance uint32
 	since    int64
 }
+
+// give sets what the pod of the next line was, nil where nobody knows.
+func (v *values) give(pod *PodDimensions) { v.pod = pod }
 
 func newValues(pods Lookup) *values {
 	return &values{pods: pods, times: map[Dimension]map[int64]string{}, partitions: map[partitionKey]string{}}
@@ -205,22 +209,28 @@ func (v *values) ofPod(l *ledger.Line, d Dimension) string {
 	case Pod:
 		return l.Holder.Account()
 	}
-	if l.Holder.PodUID != v.uid || l.HourMS != v.hour || !v.looked {
+	if !v.given && (l.Holder.PodUID != v.uid || l.HourMS != v.hour || !v.looked) {
 		v.pod, v.looked = nil, true
 		v.uid, v.hour = l.Holder.PodUID, l.HourMS
 		if pod, ok := v.pods(v.uid, v.hour); ok {
 			v.pod = pod
 		}
 	}
+	return d.OfPod(v.pod)
+}
+
+// OfPod is the value of a workload's dimension for a line of a pod, nil where
+// nobody knows what it was.
+func (d Dimension) OfPod(p *PodDimensions) string {
 	switch key, _ := d.label(); {
-	case v.pod == nil:
+	case p == nil:
 		return Unknown
 	case d == WorkloadKind:
-		return orNone(v.pod.Owner.Kind)
+		return orNone(p.Owner.Kind)
 	case d == Workload:
-		return orNone(v.pod.Owner.Name)
+		return orNone(p.Owner.Name)
 	default:
-		return orNone(v.pod.Labels[key])
+		return orNone(p.Labels[key])
 	}
 }
 

@@ -66,7 +66,7 @@ func Run(spec Spec, in Input) (Report, error) {
 	if err := spec.Check(in.Pods != nil); err != nil {
 		return Report{}, err
 	}
-	r := newRunner(spec, in)
+	r := newRunner(spec, in.Costs != nil, false, in.Pods)
 	for l, err := range in.Lines {
 		if err != nil {
 			return Report{}, fmt.Errorf("report: read lines: %w", err)
@@ -99,6 +99,7 @@ type runner struct {
 	key       []byte
 	row       []string
 	books     *books
+	tally     Tally
 }
 
 // group is what becomes a row.
@@ -111,10 +112,13 @@ type group struct {
 	sums
 }
 
-func newRunner(spec Spec, in Input) *runner {
+// newRunner begins a report. costs: what the nodes cost is known. given: pods are
+// given with the lines, and not looked up.
+func newRunner(spec Spec, costs, given bool, pods Lookup) *runner {
 	r := &runner{
-		spec: spec, view: spec.view(), values: newValues(in.Pods), groups: map[string]*group{}, row: make([]string, len(spec.By)),
+		spec: spec, view: spec.view(), values: newValues(pods), groups: map[string]*group{}, row: make([]string, len(spec.By)),
 	}
+	r.values.given = given
 	r.from, r.to = spec.between()
 	for i, d := range spec.By {
 		if d.isTime() {
@@ -126,7 +130,7 @@ func newRunner(spec Spec, in Input) *runner {
 		r.class = r.class || d.ofPod() || d == Account || d == Class
 	}
 	r.books = &books{
-		from: r.from, to: r.to, known: in.Costs != nil, hours: map[bookKey]*bookHour{}, assets: map[money.Currency]*asset{},
+		from: r.from, to: r.to, known: costs, hours: map[bookKey]*bookHour{}, assets: map[money.Currency]*asset{},
 	}
 	return r
 }
@@ -150,7 +154,8 @@ func (r *runner) line(l *ledger.Line) {
 	}
 	r.books.line(l, charged, why, r.view)
 	if why == included {
-		r.group(l, class).add(l, class, r.view)
+		r.tally.of(l, r.view)
+		r.group(l, class).add(l, class, &r.tally)
 	}
 }
 

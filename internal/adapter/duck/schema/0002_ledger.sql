@@ -18,7 +18,9 @@ CREATE TABLE ledger_due (
 );
 
 -- What only some hundred combinations exist of is one number on a line: its sort.
--- account is that of lines that are no workload's, NULL for those of workloads.
+-- account is that of lines that are no workload's, NULL for those of workloads;
+-- origin is the account that a shared part comes from; priced says that there is an
+-- amount.
 CREATE TABLE ledger_sort (
   id          INTEGER NOT NULL,
   cluster_set VARCHAR NOT NULL,
@@ -28,13 +30,14 @@ CREATE TABLE ledger_sort (
   entry_kind  VARCHAR NOT NULL,
   holder_kind VARCHAR NOT NULL,
   account     VARCHAR,
-  from_account VARCHAR NOT NULL,
+  origin      VARCHAR NOT NULL,
   note        VARCHAR NOT NULL,
   policy      VARCHAR NOT NULL,
   mode        VARCHAR NOT NULL,
   currency    VARCHAR NOT NULL,
   price       VARCHAR NOT NULL,
-  grade       VARCHAR NOT NULL
+  grade       VARCHAR NOT NULL,
+  priced      BOOLEAN NOT NULL
 );
 
 -- What a pod belongs to and its labels that are cost dimensions, by number. The
@@ -174,7 +177,7 @@ CREATE TABLE ledger_cost (
 -- What a node's hour costs, and what its lines come to: so that reports need not add
 -- up every line to set their total beside the cost. amount is all lines'; apart
 -- leaves out the shared ones and adds what platform accounts passed on. lines count
--- those with an amount.
+-- those with an amount, pieces the costs with a price.
 CREATE TABLE ledger_hour (
   hour        INTEGER NOT NULL,
   cluster     VARCHAR NOT NULL,
@@ -184,7 +187,8 @@ CREATE TABLE ledger_hour (
   amount      HUGEINT NOT NULL,
   apart       HUGEINT NOT NULL,
   lines       BIGINT  NOT NULL,
-  lines_apart BIGINT  NOT NULL
+  lines_apart BIGINT  NOT NULL,
+  pieces      BIGINT  NOT NULL
 );
 
 -- Closed months, each with its statements in their order. The bytes of a statement
