@@ -96,6 +96,9 @@ func (m *model) check(t *rapid.T) {
 		for i := e.Batch.Gap.StartMS / 60000; i <= int64(lastMinute(e.Batch)); i++ {
 			named[i] = true
 		}
+		if lastMinute(e.Batch) > 0 && e.Batch.ProviderID != "machine" {
+			t.Fatalf("a gap up to minute %d does not name the machine: %+v", lastMinute(e.Batch), e.Batch)
+		}
 		return nil
 	})
 	if err != nil {

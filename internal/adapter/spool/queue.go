@@ -3,6 +3,7 @@
 package spool
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/gputally/gputally/internal/core/usage"
@@ -39,6 +40,7 @@ func (q *queue) unshift(gaps []usage.Batch) {
 		})
 		if at >= 0 {
 			extend(&q.items[at].batch, b.Gap)
+			q.items[at].batch.ProviderID = cmp.Or(q.items[at].batch.ProviderID, b.ProviderID)
 			continue
 		}
 		q.items = slices.Insert(q.items, 0, queued{batch: b, bytes: 2 * gapBytes, n: 1})
@@ -108,7 +110,7 @@ func dropOf(i queued) queued {
 	b := i.batch
 	span := usage.Span{StartMS: b.StartMS, DurationMS: b.DurationMS}
 	g := usage.Batch{
-		Version: b.Version, Cluster: b.Cluster, Node: b.Node, Agent: b.Agent, Boot: b.Boot,
+		Version: b.Version, Cluster: b.Cluster, Node: b.Node, Agent: b.Agent, Boot: b.Boot, ProviderID: b.ProviderID,
 		StartMS: b.StartMS, DurationMS: b.DurationMS, IntervalMS: b.IntervalMS,
 		Gap: &usage.Gap{Reason: ReasonPendingFull, Span: span},
 	}
@@ -123,6 +125,7 @@ func merge(a, b queued) queued {
 	end := b.batch.StartMS + b.batch.DurationMS
 	m := a
 	m.n += b.n
+	m.batch.ProviderID = cmp.Or(a.batch.ProviderID, b.batch.ProviderID) // known late
 	m.batch.DurationMS = max(end-m.batch.StartMS, m.batch.DurationMS)
 	m.batch.Gap = &usage.Gap{Reason: ReasonPendingFull,
 		Span: usage.Span{StartMS: m.batch.StartMS, DurationMS: m.batch.DurationMS}}

@@ -3,6 +3,7 @@
 package spool
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -154,6 +155,7 @@ func (l *losses) add(b usage.Batch) {
 	l.name(b, own)
 	if len(l.gaps) > maxGaps {
 		extend(&l.gaps[0], l.gaps[1].Gap)
+		l.gaps[0].ProviderID = cmp.Or(l.gaps[0].ProviderID, l.gaps[1].ProviderID)
 		first := l.gaps[0].Gap
 		first.Boot, first.FirstSeq, first.LastSeq = "", 0, 0
 		l.gaps = append(l.gaps[:1], l.gaps[2:]...)
@@ -166,11 +168,12 @@ func (l *losses) name(b usage.Batch, g usage.Gap) {
 	for i := range l.gaps {
 		if l.gaps[i].Gap.Boot == g.Boot {
 			extend(&l.gaps[i], &g)
+			l.gaps[i].ProviderID = cmp.Or(l.gaps[i].ProviderID, b.ProviderID) // known late
 			return
 		}
 	}
 	g.Reason = ReasonSpoolFull
-	l.gaps = append(l.gaps, usage.Batch{Version: b.Version, Cluster: b.Cluster, Node: b.Node,
+	l.gaps = append(l.gaps, usage.Batch{Version: b.Version, Cluster: b.Cluster, Node: b.Node, ProviderID: b.ProviderID,
 		StartMS: g.StartMS, DurationMS: g.DurationMS, IntervalMS: b.IntervalMS, Gap: &g})
 }
 

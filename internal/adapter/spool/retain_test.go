@@ -59,6 +59,9 @@ func checkAccounted(t *testing.T, dir, boot string, acked int) {
 		top = max(top, b.Seq)
 		if g := b.Gap; g != nil && g.FirstSeq != 0 && g.Boot == boot {
 			top = max(top, g.LastSeq)
+			if lastMinute(b) > 0 && b.ProviderID != "machine" {
+				t.Errorf("gap %d does not name the machine", b.Seq)
+			}
 			for n := g.FirstSeq; n <= g.LastSeq; n++ {
 				if state[n] == "" {
 					state[n] = "named"

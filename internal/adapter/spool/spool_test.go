@@ -17,6 +17,9 @@ import (
 // minute is the i-th minute's batch; pad makes it larger.
 func minute(i, pad int) usage.Batch {
 	b := usage.Batch{Version: usage.BatchVersion, Node: "n1", StartMS: int64(i) * 60000, DurationMS: 60000, IntervalMS: 5000}
+	if i > 0 {
+		b.ProviderID = "machine" // not known at first
+	}
 	if pad > 0 {
 		b.Cluster = strings.Repeat("x", pad)
 	}
