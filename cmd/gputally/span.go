@@ -20,7 +20,7 @@ type spanFlags struct {
 
 func (s *spanFlags) define(c *cobra.Command, or string) {
 	p := c.Flags()
-	p.StringVar(&s.since, "since", "", "the last hours or days until now: 12h, 7d, 4w"+or)
+	p.StringVar(&s.since, "since", "", "so many hours until the end of this one: 12h, 7d (168 hours), 4w"+or)
 	p.StringVar(&s.month, "month", "", "a month of UTC, such as 2026-11")
 	p.StringVar(&s.from, "from", "", "the first hour (2026-11-03T14:00:00Z) or day (2026-11-03), in UTC")
 	p.StringVar(&s.to, "to", "", "the end of the last hour, or the day after the last (default: now)")
@@ -51,11 +51,7 @@ func (s *spanFlags) span(since string, now time.Time) (out client.Span, err erro
 		return out, err
 	}
 	to := now.UTC().Truncate(time.Hour).Add(time.Hour)
-	from := to.Add(-length)
-	if length%(24*time.Hour) == 0 && length > 24*time.Hour {
-		from = from.Add(24*time.Hour - 1).Truncate(24 * time.Hour) // whole days before today
-	}
-	return client.Span{From: from.Format(time.RFC3339), To: to.Format(time.RFC3339)}, nil
+	return client.Span{From: to.Add(-length).Format(time.RFC3339), To: to.Format(time.RFC3339)}, nil
 }
 
 // parseSince reads 12h, 7d, 4w.

@@ -27,7 +27,6 @@ Fields may be added to answers; none changes its meaning.
 Agents deliver records by another protocol, under /api/v1/usage/.`
 
 func configuration() huma.Config {
-	huma.DefaultArrayNullable = false // lists are never null
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	exact := reflect.TypeFor[decimal]()
 	registry.RegisterTypeAlias(reflect.TypeFor[money.Sum](), exact)

@@ -25,6 +25,7 @@ func init() {
 	huma.NewError = func(status int, detail string, errs ...error) huma.StatusError {
 		return ofFramework(status, detail, errs)
 	}
+	huma.DefaultArrayNullable = false // lists are never null here
 }
 
 // problem makes a problem with the title of its status.

@@ -67,15 +67,25 @@ func (h *handler) report(ctx context.Context, spec report.Spec) (v1.Report, erro
 	if err != nil {
 		return v1.Report{}, err
 	}
-	rows := 0
-	for _, s := range r.Sections {
-		rows += len(s.Rows)
-	}
-	if rows > h.Limits.Rows {
-		return v1.Report{}, problem(http.StatusUnprocessableEntity, "too_many_rows",
-			fmt.Sprintf("the report has %d rows, %d is the limit", rows, h.Limits.Rows), "give fewer dimensions, a shorter time or top; or export the lines")
+	if err := h.bounded(&r); err != nil {
+		return v1.Report{}, err
 	}
 	return v1.ReportOf(&r), nil
+}
+
+// bounded refuses an answer that would be too large.
+func (h *handler) bounded(reports ...*report.Report) error {
+	rows := 0
+	for _, r := range reports {
+		for i := range r.Sections {
+			rows += len(r.Sections[i].Rows)
+		}
+	}
+	if rows <= h.Limits.Rows {
+		return nil
+	}
+	return problem(http.StatusUnprocessableEntity, "too_many_rows",
+		fmt.Sprintf("the answer has %d rows, %d is the limit", rows, h.Limits.Rows), "give fewer dimensions, a shorter time or top; or export the lines")
 }
 
 type explainQuery struct {
@@ -146,6 +156,13 @@ func (h *handler) whatIf(ctx context.Context, in *whatIfInput, progress func(inq
 	}
 	w, err := h.Books.WhatIf(ctx, spec, variants, progress)
 	if err != nil {
+		return out, err
+	}
+	reports := []*report.Report{&w.Booked}
+	for i := range w.Variants {
+		reports = append(reports, &w.Variants[i].Report)
+	}
+	if err := h.bounded(reports...); err != nil {
 		return out, err
 	}
 	return v1.WhatIfOf(&w), nil
