@@ -12,6 +12,7 @@ import (
 
 	"github.com/gputally/gputally/internal/adapter/api"
 	"github.com/gputally/gputally/internal/adapter/api/client"
+	"github.com/gputally/gputally/internal/adapter/ledgermetrics"
 )
 
 func newDocs() *cobra.Command {
@@ -22,6 +23,8 @@ func newDocs() *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{Use: "cli", Short: "Print docs/cli.md", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error { return writeCLI(c.OutOrStdout(), newRoot()) }},
+		&cobra.Command{Use: "metrics", Short: "Print docs/server-metrics.md", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return ledgermetrics.WriteDocs(c.OutOrStdout()) }},
 		&cobra.Command{Use: "openapi", Short: "Print docs/api/openapi.yaml", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 			text, err := api.Document()
 			if err == nil {

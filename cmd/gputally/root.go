@@ -61,9 +61,11 @@ everything else to standard error.`,
 	})
 	root.AddGroup(
 		&cobra.Group{ID: groupMeter, Title: "What is on the GPUs:"},
+		&cobra.Group{ID: groupServe, Title: "The ledger:"},
 		&cobra.Group{ID: groupBill, Title: "What it costs (these ask a gputally server):"},
 	)
 	grouped(root, groupMeter, newReplay(), newTop())
+	grouped(root, groupServe, newServer())
 	grouped(root, groupBill, newReport(), newExplain(), newStatus(), newPrice(), newBill(), newPeriod(), newLedger(), newWhatIf(), newTrail())
 	root.AddCommand(newVersion(), newDocs())
 	root.CompletionOptions.HiddenDefaultCmd = false
@@ -74,6 +76,7 @@ everything else to standard error.`,
 // The groups of commands in the help.
 const (
 	groupMeter = "meter"
+	groupServe = "serve"
 	groupBill  = "bill"
 )
 
