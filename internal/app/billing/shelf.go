@@ -173,10 +173,11 @@ func (s *Shelf) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.bills = nil // machines may have come since
 	if s.revision == "" || !slices.EqualFunc(filed, s.filed, func(a, b bill.Filed) bool {
 		return a.Source == b.Source && a.Period == b.Period && a.Hash == b.Hash
 	}) {
-		s.filed, s.bills = filed, nil
+		s.filed = filed
 		s.revision = s.state()
 	}
 	return nil
@@ -253,13 +254,15 @@ func (s *Shelf) billsOf(ctx context.Context, hour time.Time) (*pricing.Bills, er
 	if s.bills != nil && s.day.Equal(day) {
 		return s.bills, nil
 	}
-	machines, err := s.store.Machines(ctx, day, day.AddDate(0, 0, 1), "")
+	// A machine that booted in the last hour sends its first window in the next.
+	machines, err := s.store.Machines(ctx, day, day.AddDate(0, 0, 1).Add(time.Hour), "")
 	if err != nil {
 		return nil, err
 	}
 	var stays []pricing.Stay
-	for _, m := range machines {
-		stays = append(stays, pricing.Stay{Cluster: m.Cluster, Node: m.Node, ProviderID: m.ProviderID, FromMS: m.FirstMS, ToMS: m.LastMS + m.IntervalMS})
+	for i := range machines {
+		m := &machines[i]
+		stays = append(stays, pricing.Stay{Cluster: m.Cluster, Node: m.Node, ProviderID: m.ProviderID, FromMS: m.PaidFrom(), ToMS: m.LastMS + m.IntervalMS})
 	}
 	bills, err := pricing.NewBills(s.store.BillHours(ctx, day, day.AddDate(0, 0, 1)), stays, s.filed)
 	if err != nil {

@@ -31,10 +31,10 @@ func Pieces(at ledger.NodeHour, machines []Machine, batches []usage.Batch) []Pie
 	stays := joined(machines)
 	for i := range stays {
 		m := &stays[i]
-		from, to := max(m.start(), at.HourMS), min(m.LastMS+m.IntervalMS, at.HourMS+hourMS)
-		if i+1 < len(stays) {
-			to = min(to, stays[i+1].FirstMS)
+		if i+1 < len(stays) && m.LastMS+m.IntervalMS > stays[i+1].FirstMS {
+			m.LastMS = stays[i+1].FirstMS - m.IntervalMS // the name was another's from then on
 		}
+		from, to := max(m.PaidFrom(), at.HourMS), min(m.LastMS+m.IntervalMS, at.HourMS+hourMS)
 		if len(out) > 0 {
 			from = max(from, out[len(out)-1].ToMS)
 		}
@@ -45,8 +45,9 @@ func Pieces(at ledger.NodeHour, machines []Machine, batches []usage.Batch) []Pie
 	return out
 }
 
-// start is from when the machine was paid for, as far as is known.
-func (m *Machine) start() int64 {
+// PaidFrom is from when the machine was paid for, as far as is known, Unix
+// milliseconds.
+func (m *Machine) PaidFrom() int64 {
 	created := int64(0)
 	for _, s := range m.Shapes {
 		if created == 0 && s.FromMS < m.FirstMS+bootMS {
@@ -63,7 +64,7 @@ func (m *Machine) start() int64 {
 // paid for already.
 func (m *Machine) Boot() []ledger.NodeHour {
 	var out []ledger.NodeHour
-	for h := m.start() - m.start()%hourMS; h < m.FirstMS-m.FirstMS%hourMS; h += hourMS {
+	for h := m.PaidFrom() - m.PaidFrom()%hourMS; h < m.FirstMS-m.FirstMS%hourMS; h += hourMS {
 		out = append(out, ledger.NodeHour{Cluster: m.Cluster, Node: m.Node, HourMS: h})
 	}
 	return out
@@ -162,7 +163,7 @@ func (m *Machine) node(s *usage.NodeShape, slots []pricing.Slot) pricing.Node {
 		Cluster: m.Cluster, Name: m.Node, ProviderID: m.ProviderID,
 		InstanceType: first(s.Labels, typeLabels), Region: first(s.Labels, regionLabels), Zone: first(s.Labels, zoneLabels),
 		Labels: s.Labels, Slots: slots, CPUMilli: s.CPUMilli, MemoryBytes: s.MemoryBytes,
-		Life: pricing.Life{FirstSeen: m.start(), LastSeen: m.LastMS, Interval: m.IntervalMS},
+		Life: pricing.Life{FirstSeen: m.PaidFrom(), LastSeen: m.LastMS, Interval: m.IntervalMS},
 	}
 }
 
