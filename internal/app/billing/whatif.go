@@ -178,10 +178,7 @@ func (x *experiment) hour(ctx context.Context, rated []*rating.Rated) ([]sheet, 
 		k := nodeKey(b.Cluster, b.Node)
 		batches[k] = append(batches[k], b)
 	}
-	empty, err := ledger.DigestRecords(nil)
-	if err != nil {
-		return nil, err
-	}
+	empty := ledger.DigestRecords(nil)
 	var kept []*rating.Rated
 	for _, h := range rated {
 		x.hours++
@@ -193,6 +190,7 @@ func (x *experiment) hour(ctx context.Context, rated []*rating.Rated) ([]sheet, 
 	}
 	out := make([]sheet, len(x.variants))
 	for i, v := range x.variants {
+		var err error
 		if out[i], err = x.divide(ctx, at, v, kept, batches); err != nil {
 			return nil, fmt.Errorf("variant %s: hour of %s: %w", v.Name, at.Format(time.RFC3339), err)
 		}

@@ -50,12 +50,10 @@ type Outcome struct {
 // Rate rates one hour of one node. Where the policy passes accounts on beyond
 // the node (allocation.ScopeGiven), Share has to follow.
 func Rate(in Input) (Outcome, error) {
-	out := Outcome{NodeHour: in.NodeHour, Pods: PodsOf(in.Batches)}
-	var err error
-	if out.Records, err = ledger.DigestRecords(in.Batches); err != nil {
-		return out, fmt.Errorf("rate %s: %w", in.NodeHour, err)
+	out := Outcome{
+		NodeHour: in.NodeHour, Records: ledger.DigestRecords(in.Batches), Nodes: Pieces(in.NodeHour, in.Machines, in.Batches), Pods: PodsOf(in.Batches),
 	}
-	out.Nodes = Pieces(in.NodeHour, in.Machines, in.Batches)
+	var err error
 	if out.Costs, err = CostsOf(in.Prices, out.Nodes); err != nil {
 		return out, fmt.Errorf("rate %s: %w", in.NodeHour, err)
 	}

@@ -138,9 +138,7 @@ func factsOf(e *allocation.Entry) ledger.Facts {
 // walk fills the steps.
 func (x *explainer) walk() error {
 	x.records()
-	if err := x.journal(); err != nil {
-		return err
-	}
+	x.journal()
 	x.price()
 	if err := x.allocate(); err != nil {
 		return err
@@ -149,13 +147,11 @@ func (x *explainer) walk() error {
 	return nil
 }
 
-func (x *explainer) journal() error {
-	digest, err := ledger.DigestRecords(x.ev.Hour.Batches)
-	x.trace.Journal.Digest = digest
+func (x *explainer) journal() {
+	x.trace.Journal.Digest = ledger.DigestRecords(x.ev.Hour.Batches)
 	if n := len(x.lines); n > 0 {
 		x.trace.Journal.Booked = x.lines[n-1].Revision.Records
 	}
-	return err
 }
 
 // price finds the cost of the piece and of the part that was divided.
