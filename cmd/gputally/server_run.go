@@ -69,15 +69,14 @@ func openLedger(ctx context.Context, f *serverFlags, loader billing.Loader, log 
 	if err := s.clearUploads(); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	books := ledgerStore{store}
-	shelf, err := billing.NewShelf(ctx, books, loader, log, nil)
+	shelf, err := billing.NewShelf(ctx, store, loader, log, nil)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	s.ingest = server.NewIngest(store, server.IngestConfig{Log: log})
 	s.keeper = server.NewKeeper(store, server.KeeperConfig{SealAfter: f.sealAfter, Keep: f.keepUsage, Log: log})
-	s.rater = billing.NewRater(books, shelf, billing.RaterConfig{Late: f.late, Sets: f.sets, Log: log})
-	s.service = billing.NewService(books, shelf, s.rater, billing.ServiceConfig{
+	s.rater = billing.NewRater(store, shelf, billing.RaterConfig{Late: f.late, Sets: f.sets, Log: log})
+	s.service = billing.NewService(store, shelf, s.rater, billing.ServiceConfig{
 		Version: versionText(), Sets: f.sets, Labels: f.labels, Read: readBill, Write: exportWriters{}, Backup: s.backup(), Bytes: s.bytes, Receive: s.received, Log: log,
 	})
 	shelf.OnTrouble(s.service.Trouble)
