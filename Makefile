@@ -15,7 +15,7 @@ TAGS    := grpcnotrace
 
 ##@ Use
 .PHONY: demo
-demo: build mock ## A GPU node on this machine, seen live in the terminal (q quits); DEMO="--once" prints and ends
+demo: build mock ## Three GPU nodes and the bill of a month on this machine (Ctrl-C ends); DEMO="--once" prints and ends
 	$(GO) run ./test/demo --bin $(BIN) --nvml $(MOCK) $(DEMO)
 
 .PHONY: build

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo puts a GPU node on this machine (package stage), runs the real
-// agent on it and shows it in gputally top. make demo builds what it needs.
+// Command demo is a GPU fleet and its bill on this machine: three staged nodes
+// (package stage) with a real agent each, a real server to which these ship, and a
+// month of history (package history) that goes the same way. It prints what the
+// month cost and leaves everything running. make demo builds what it needs.
 //
-// The GPUs, the kubelet and the API server are stand-ins; the agent, the NVML
-// binding, the processes and every figure's way to the screen are the real ones.
+// The GPUs, the kubelets and the API servers are stand-ins, and the month is
+// told, not lived. The agents, the server, the NVML binding, the processes, the
+// records and every figure's way to the bill are the real ones.
 package main
 
 import (
@@ -17,7 +20,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
+	"github.com/gputally/gputally/test/history"
 	"github.com/gputally/gputally/test/stage"
 )
 
@@ -26,7 +31,9 @@ func main() {
 	var o options
 	flag.StringVar(&o.bin, "bin", "bin", "folder with gputally and gputally-agent")
 	flag.StringVar(&o.nvml, "nvml", "test/mocknvml/build/libnvidia-ml.so.1", "the mock NVML library")
-	flag.BoolVar(&o.once, "once", false, "print one picture and the metrics, and end")
+	flag.StringVar(&o.files, "files", "test/demo", "folder with prices.yaml and policy.yaml")
+	flag.IntVar(&o.days, "days", 30, "how many days of history")
+	flag.BoolVar(&o.once, "once", false, "print the bill and a picture of the nodes, and end")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -38,13 +45,14 @@ func main() {
 
 // options are what the command line says.
 type options struct {
-	bin, nvml string
-	once      bool
+	bin, nvml, files string
+	days             int
+	once             bool
 }
 
 // check says what is missing and how to get it.
 func (o *options) check() error {
-	for _, f := range []*string{&o.bin, &o.nvml} {
+	for _, f := range []*string{&o.bin, &o.nvml, &o.files} {
 		path, err := filepath.Abs(*f)
 		if err != nil {
 			return err
@@ -52,27 +60,46 @@ func (o *options) check() error {
 		*f = path
 	}
 	var missing []error
+	if o.days < 1 {
+		missing = append(missing, fmt.Errorf("--days is %d: at least 1", o.days))
+	}
 	for _, need := range []struct{ path, how string }{
-		{filepath.Join(o.bin, "gputally"), "make build"},
-		{filepath.Join(o.bin, "gputally-agent"), "make build"},
-		{o.nvml, "make mock"},
+		{filepath.Join(o.bin, "gputally"), "run make build (make demo does it)"},
+		{filepath.Join(o.bin, "gputally-agent"), "run make build (make demo does it)"},
+		{o.nvml, "run make mock (make demo does it)"},
+		{o.prices(), "say where it is with --files"},
+		{o.policy(), "say where it is with --files"},
 	} {
 		if _, err := os.Stat(need.path); err != nil {
-			missing = append(missing, fmt.Errorf("%s is missing: run %s (make demo does both)", need.path, need.how))
+			missing = append(missing, fmt.Errorf("%s is missing: %s", need.path, need.how))
 		}
-	}
-	if !o.once && !isTerminal(os.Stdout) {
-		missing = append(missing, errors.New("this is no terminal: give --once for a picture as text (make demo DEMO=--once)"))
 	}
 	return errors.Join(missing...)
 }
 
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+func (o *options) prices() string { return filepath.Join(o.files, "prices.yaml") }
+func (o *options) policy() string { return filepath.Join(o.files, "policy.yaml") }
+
+// seed makes each demo's month the same, but for its dates.
+const seed = 2026
+
+// demo is everything that runs.
+type demo struct {
+	options
+	dir    string
+	out    io.Writer
+	fleet  *history.Fleet
+	server *program
+	nodes  []*live
 }
 
-// run builds the node, watches it and takes everything away again.
+// live is a staged node with its agent.
+type live struct {
+	*node
+	agent *program
+}
+
+// run puts everything up, shows it, and takes it away again.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -82,33 +109,65 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return fmt.Errorf("make folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s, err := stage.New(dir, "gpu-node-1")
-	if err != nil {
+	now := time.Now().Truncate(time.Second)
+	d := &demo{options: o, dir: dir, out: out, fleet: history.New(seed, now.AddDate(0, 0, -o.days), now)}
+	defer d.end()
+	if err := d.begin(ctx); err != nil {
 		return err
 	}
-	defer s.Close()
-	n, err := build(s)
-	if err != nil {
-		return fmt.Errorf("build the node: %w", err)
-	}
-	a, err := startAgent(ctx, o, s)
-	if err != nil {
+	if err := d.deliver(ctx); err != nil {
 		return err
 	}
-	defer a.stop()
-	if err := a.ready(ctx, settled); err != nil {
+	if err := d.rated(ctx); err != nil {
 		return err
 	}
-	if err := n.breakDown(); err != nil {
-		return err
-	}
-	if err := a.ready(ctx, 2*settled); err != nil {
+	if err := d.bill(ctx); err != nil {
 		return err
 	}
 	if o.once {
-		return printOnce(ctx, o, a, out)
+		return errors.Join(d.picture(ctx), d.complaints())
 	}
-	stop := n.live(ctx)
-	defer stop()
-	return watch(ctx, o, a, s, out)
+	return d.stay(ctx)
+}
+
+// begin starts the server, the nodes and their agents.
+func (d *demo) begin(ctx context.Context) error {
+	fmt.Fprintln(d.out, "Three GPU nodes on this machine. The GPUs, the kubelets and the API servers are\nstand-ins; the agents, the server, NVML's binding and the processes are real.")
+	var err error
+	if d.server, err = d.startServer(ctx); err != nil {
+		return err
+	}
+	for _, machine := range d.fleet.Nodes() {
+		n, err := d.startNode(ctx, machine)
+		if n != nil {
+			d.nodes = append(d.nodes, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, n := range d.nodes {
+		if err := n.ready(ctx, settled); err != nil {
+			return err
+		}
+		if err := n.breakDown(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end stops every program and takes every node down.
+func (d *demo) end() {
+	for _, n := range d.nodes {
+		if n.agent != nil {
+			n.agent.stop()
+		}
+	}
+	if d.server != nil {
+		d.server.stop()
+	}
+	for _, n := range d.nodes {
+		n.stage.Close()
+	}
 }

@@ -5,11 +5,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/gputally/gputally/test/history"
 	"github.com/gputally/gputally/test/mocknvml"
 	"github.com/gputally/gputally/test/stage"
 )
@@ -17,299 +18,149 @@ import (
 const (
 	mib = uint64(1) << 20
 	gib = uint64(1) << 30
-
-	gpuResource = "nvidia.com/gpu"
 )
 
-// node is the staged node while it lives: what moves in it.
+// node is a staged node while it lives: what moves in it.
 type node struct {
+	history.Node
 	stage *stage.Stage
 	cards []*mocknvml.Line
 	moves []func(tick int) error
 	pods  []*stage.Pod
 	job   *stage.Pod
 	jobs  int
+	// lost is a card that falls off the bus once the agent knows it.
+	lost *mocknvml.Line
 }
 
-// scene is one thing to be seen, and how it is put on the node.
+// scene is one thing to be seen, and how it is put on a node.
 type scene struct {
 	what  string
 	build func(*node) error
 }
 
-// scenes are the cards, in the order of their indexes.
-var scenes = []scene{
-	{"H100, exclusive: a training pod", (*node).training},
-	{"A100-80, time-sliced in 4: two notebooks, and batch jobs that come and go", (*node).timeSlicing},
-	{"A100-40, MPS: its server and two clients", (*node).mps},
-	{"A100-80, MIG: in use, held and unused, idle; and a stranded slice", (*node).mig},
-	{"L40S, shared by 2: vLLM took 90 %; and memory that nobody shows", (*node).preallocator},
-	{"H100, exclusive: an evaluation, and a LEAK: a pod without a grant", (*node).leakOnOthers},
-	{"T4, free, but for the LEAK of another pod", (*node).leakOnFree},
-	{"A10G: a process of the host; a pod whose size the driver does not tell", (*node).host},
-	{"H100 that falls off the bus", (*node).lost},
+// scenes are what is to be seen on each node, in the order of the GPUs.
+var scenes = map[string][]scene{
+	history.NodeAWS: {
+		{"GPU 0-3  a pretraining job, four GPUs whole", (*node).pretraining},
+		{"GPU 4-5  reinforcement learning, two GPUs whole", (*node).reinforcement},
+		{"GPU 6-7  an evaluation; an idle GPU; and a LEAK on both: a pod without a grant", (*node).leaking},
+	},
+	history.NodeGCP: {
+		{"GPU 0-3  MIG: in use, held and unused, idle; and a stranded slice", (*node).instances},
+		{"GPU 4-6  time-sliced in 4: notebooks", (*node).notebooks},
+		{"GPU 7    time-sliced in 4: jobs that come and go", (*node).batch},
+	},
+	history.NodeRack: {
+		{"GPU 0-1  MPS: its server and four clients", (*node).served},
+		{"GPU 2    DRA: one claim of three pods", (*node).claimed},
+		{"GPU 3    KAI: a half and a quarter of a GPU", (*node).fractions},
+		{"GPU 4    vLLM took 90 %", (*node).preallocated},
+		{"GPU 5    a pod whose size the driver does not tell", (*node).untold},
+		{"GPU 6    a simulation, and a service of the host", (*node).transcoding},
+		{"GPU 7    falls off the bus", (*node).falling},
+	},
 }
 
-// build puts every scene on the stage.
-func build(s *stage.Stage) (*node, error) {
-	n := &node{stage: s}
+// build puts a machine of the fleet and every scene of it on a stage.
+func build(s *stage.Stage, machine history.Node) (*node, error) {
+	n := &node{stage: s, Node: machine}
 	s.NVML.Driver("580.95.05")
-	for i, scene := range scenes {
+	for i := range machine.GPUs {
+		n.card(&machine.GPUs[i])
+	}
+	for _, scene := range scenes[machine.Name] {
 		if err := scene.build(n); err != nil {
-			return nil, fmt.Errorf("GPU %d (%s): %w", i, scene.what, err)
+			return nil, fmt.Errorf("%s: %s: %w", machine.Name, scene.what, err)
 		}
 	}
-	err := s.SetNode(map[string]string{
-		"nvidia.com/gpu.present":          "true",
-		"nvidia.com/gpu.sharing-strategy": "time-slicing",
-		"nvidia.com/mig.strategy":         "mixed",
-	}, corev1.ResourceList{
-		corev1.ResourceCPU: *resource.NewQuantity(128, resource.DecimalSI),
-		gpuResource:        *resource.NewQuantity(15, resource.DecimalSI),
-	})
+	resources := corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(machine.CPUMilli, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(int64(machine.MemoryBytes), resource.BinarySI),
+	}
+	for name, count := range s.Kubelet.Offered() {
+		resources[corev1.ResourceName(name)] = *resource.NewQuantity(int64(count), resource.DecimalSI)
+	}
+	err := s.SetMachine(stage.Machine{ProviderID: machine.ProviderID, Created: machine.Created, Labels: machine.Labels, Resources: resources})
 	return n, errors.Join(err, s.NVML.Write())
 }
 
-// card adds a GPU and what the device plugin offers of it: its UUID, or
-// replicas of it.
-func (n *node) card(replicas int, profile string, keys ...string) *mocknvml.Line {
-	g := n.stage.NVML.GPU(profile, keys...)
-	n.cards = append(n.cards, g)
-	if replicas > 0 {
-		var ids []string
-		for r := range replicas {
-			ids = append(ids, replica(g, r, replicas))
-		}
-		n.stage.Kubelet.Offer(gpuResource, ids...)
+// card adds a GPU and what the device plugin offers of it.
+func (n *node) card(g *history.GPU) {
+	keys := []string{"uuid=" + string(g.UUID), "bus=" + strconv.Itoa(g.Bus)}
+	if g.MIG {
+		keys = append(keys, "mig=1")
 	}
-	return g
+	if g.MPS {
+		keys = append(keys, "compute_mode=exclusive_process")
+	}
+	n.cards = append(n.cards, n.stage.NVML.GPU(g.Profile, keys...))
+	if g.Resource != "" && !g.MIG {
+		n.stage.Kubelet.Offer(g.Resource, g.IDs()...)
+	}
 }
 
-func replica(g *mocknvml.Line, r, of int) string {
-	if of == 1 {
-		return g.Get("uuid")
-	}
-	return fmt.Sprintf("%s::%d", g.Get("uuid"), r)
+// works lets a card that tells such things say how much of it is busy, in percent.
+func (n *node) works(card, percent int) {
+	n.stage.NVML.GPM(n.cards[card], fmt.Sprintf("graphics=%d", percent), fmt.Sprintf("sm=%d", percent*8/10), fmt.Sprintf("occupancy=%d", percent*4/10),
+		fmt.Sprintf("tensor=%d", percent*3/10), fmt.Sprintf("dram=%d", percent*5/10))
 }
 
-// pod runs a pod that was given devices, with one process.
-func (n *node) pod(namespace, name, comm string, devices ...string) (*stage.Pod, *stage.Process, error) {
-	spec := stage.PodSpec{
-		Namespace: namespace, Name: name, Resource: gpuResource, Devices: devices,
-		CPUMilli: 4000, MemoryBytes: 16 << 30,
+// look sets keys of a card's line: how busy and warm it is.
+func (n *node) look(card int, pairs ...any) {
+	for i := 0; i < len(pairs); i += 2 {
+		n.cards[card].Set(pairs[i].(string), pairs[i+1])
 	}
-	if len(devices) == 0 {
-		spec.Env = map[string]string{"NVIDIA_VISIBLE_DEVICES": "all"}
+}
+
+// given are devices that the kubelet gives: replicas of a card, or the card.
+func (n *node) given(card, replica int) (resource string, id string) {
+	g := &n.GPUs[card]
+	return g.Resource, g.IDs()[replica]
+}
+
+// run puts a pod on the node.
+func (n *node) run(spec stage.PodSpec) (*stage.Pod, error) {
+	if spec.CPUMilli == 0 {
+		spec.CPUMilli, spec.MemoryBytes = 4000, 16<<30
 	}
 	p, err := n.stage.Run(spec)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		n.pods = append(n.pods, p)
 	}
-	n.pods = append(n.pods, p)
+	return p, err
+}
+
+// alone runs a pod that was given one card, or one replica of it, and holds memory
+// there.
+func (n *node) alone(spec stage.PodSpec, card, replica int, comm string, bytes uint64, keys ...string) (*mocknvml.Line, error) {
+	resource, id := n.given(card, replica)
+	spec.Resource, spec.Devices = resource, []string{id}
+	p, err := n.run(spec)
+	if err != nil {
+		return nil, err
+	}
+	return n.hold(p, card, comm, bytes, keys...)
+}
+
+// hold starts a process of a pod that holds memory of a card.
+func (n *node) hold(p *stage.Pod, card int, comm string, bytes uint64, keys ...string) (*mocknvml.Line, error) {
 	proc, err := p.Process(comm)
-	return p, proc, err
-}
-
-// on puts a pod's process on a card.
-func (n *node) on(g *mocknvml.Line, proc *stage.Process, bytes uint64, keys ...string) *mocknvml.Line {
-	return n.stage.NVML.Proc(g, proc.PID, bytes, keys...)
-}
-
-func (n *node) training() error {
-	g := n.card(1, "h100", "util=98", "memutil=61", "power=655W", "temp=67")
-	_, proc, err := n.pod("train", "llama-pretrain-0", "python3", g.Get("uuid"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	line := n.on(g, proc, 71*gib, "sm=96")
-	gpm := n.stage.NVML.GPM(g, "graphics=97.5", "sm=88.2", "occupancy=41", "tensor=46.3", "dram=58.7")
+	return n.stage.NVML.Proc(n.cards[card], proc.PID, bytes, keys...), nil
+}
+
+// breathe lets the memory of a process rise and fall.
+func (n *node) breathe(line *mocknvml.Line, base, swing uint64, period int) {
 	n.moves = append(n.moves, func(tick int) error {
-		line.Set("mem", 71*gib+wave(tick, 20)*128*mib/100)
-		gpm.Set("tensor", 40+wave(tick, 9)/8)
-		gpm.Set("sm", 84+wave(tick, 7)/16)
+		line.Set("mem", base+wave(tick, period)*swing/100)
 		return nil
 	})
-	return nil
 }
 
-func (n *node) timeSlicing() error {
-	const replicas = 4
-	g := n.card(replicas, "a100-80gb", "power=182W", "temp=49")
-	for i, who := range []string{"alice", "bob"} {
-		_, proc, err := n.pod("notebooks", "jupyter-"+who, "ipykernel", replica(g, i, replicas))
-		if err != nil {
-			return err
-		}
-		base := uint64(9+7*i) * gib
-		line := n.on(g, proc, base, fmt.Sprintf("sm=%d", 12+9*i))
-		n.moves = append(n.moves, func(tick int) error {
-			line.Set("mem", base+wave(tick+11*i, 24+5*i)*4*gib/100)
-			line.Set("sm", 5+wave(tick+5*i, 11)/5)
-			return nil
-		})
-	}
-	return n.batch(g, replica(g, 2, replicas))
-}
-
-// batch runs jobs one after the other on one replica.
-func (n *node) batch(g *mocknvml.Line, device string) error {
-	const life, pause = 24, 6 // ticks
-	var line *mocknvml.Line
-	start := func() error {
-		n.jobs++
-		pod, proc, err := n.pod("batch", fmt.Sprintf("embed-docs-%d", n.jobs), "python3", device)
-		if err != nil {
-			return err
-		}
-		n.job, line = pod, n.on(g, proc, 2*gib, "sm=35")
-		return nil
-	}
-	n.moves = append(n.moves, func(tick int) error {
-		switch at := tick % (life + pause); {
-		case n.job == nil && at == 0:
-			return start()
-		case n.job != nil && at == life:
-			line.Remove()
-			pod := n.job
-			n.job = nil
-			n.pods = slices.DeleteFunc(n.pods, func(p *stage.Pod) bool { return p == pod })
-			return pod.Remove()
-		case n.job != nil:
-			line.Set("mem", (2+uint64(at)/2)*gib)
-		}
-		return nil
-	})
-	return start()
-}
-
-func (n *node) mps() error {
-	const replicas = 4
-	g := n.card(replicas, "a100-40gb", "power=240W", "temp=58")
-	_, server, err := n.pod("nvidia-device-plugin", "mps-control-daemon-7xk2p", "nvidia-cuda-mps-server")
-	if err != nil {
-		return err
-	}
-	n.on(g, server, 30*mib, "kind=compute")
-	for i, name := range []string{"embedder-5d8f6c9b7-abcde", "reranker-7b6f5d4c3-fghij"} {
-		_, proc, err := n.pod("inference", name, "python3", replica(g, i, replicas))
-		if err != nil {
-			return err
-		}
-		base := uint64(6+2*i) * gib
-		line := n.on(g, proc, base, "kind=mps+compute", fmt.Sprintf("sm=%d", 30+14*i))
-		n.moves = append(n.moves, func(tick int) error {
-			line.Set("mem", base+wave(tick+3*i, 16)*gib/100)
-			return nil
-		})
-	}
-	return nil
-}
-
-func (n *node) mig() error {
-	g := n.card(0, "a100-80gb", "mig=1", "power=160W", "temp=44")
-	three := n.stage.NVML.MIG(g, "3g.40gb", 1, 0, "start=0")
-	two := n.stage.NVML.MIG(g, "2g.20gb", 5, 0, "start=4")
-	one := n.stage.NVML.MIG(g, "1g.10gb", 13, 0, "start=6")
-	for profile, line := range map[string]*mocknvml.Line{"3g.40gb": three, "2g.20gb": two, "1g.10gb": one} {
-		n.stage.Kubelet.Offer("nvidia.com/mig-"+profile, line.Get("uuid"))
-	}
-	if err := n.onInstance(g, "inference", "chat-0", "nvidia.com/mig-3g.40gb", three, 27*gib); err != nil {
-		return err
-	}
-	// The second instance was given away and holds nothing; the third is idle.
-	_, err := n.stage.Run(stage.PodSpec{
-		Namespace: "research", Name: "sleeper", Resource: "nvidia.com/mig-2g.20gb", Devices: []string{two.Get("uuid")},
-	})
-	return err
-}
-
-func (n *node) onInstance(g *mocknvml.Line, namespace, name, resource string, mig *mocknvml.Line, bytes uint64) error {
-	pod, err := n.stage.Run(stage.PodSpec{Namespace: namespace, Name: name, Resource: resource, Devices: []string{mig.Get("uuid")}})
-	if err != nil {
-		return err
-	}
-	proc, err := pod.Process("python3")
-	if err != nil {
-		return err
-	}
-	n.on(g, proc, bytes, "gi="+mig.Get("gi"), "ci="+mig.Get("ci"), "sm=64")
-	return nil
-}
-
-func (n *node) preallocator() error {
-	const replicas = 2
-	// 700 MiB that the card counts as used and no process shows.
-	g := n.card(replicas, "l40s", "extra=700MiB", "power=120W", "temp=51")
-	_, vllm, err := n.pod("inference", "vllm-mistral-0", "vllm", replica(g, 0, replicas))
-	if err != nil {
-		return err
-	}
-	_, small, err := n.pod("inference", "whisper-0", "python3", replica(g, 1, replicas))
-	if err != nil {
-		return err
-	}
-	const capacity = 46068 * mib
-	n.on(g, vllm, capacity*9/10, "sm=4")
-	n.on(g, small, 1500*mib, "sm=9")
-	return nil
-}
-
-func (n *node) leakOnOthers() error {
-	g := n.card(1, "h100", "util=74", "power=430W", "temp=61")
-	_, eval, err := n.pod("research", "eval-mmlu-0", "python3", g.Get("uuid"))
-	if err != nil {
-		return err
-	}
-	_, leak, err := n.pod("ml", "notebook-all-gpus", "python3")
-	if err != nil {
-		return err
-	}
-	n.stage.NVML.GPM(g, "graphics=74", "sm=52", "occupancy=30", "tensor=9", "dram=33")
-	n.on(g, eval, 38*gib, "sm=60")
-	line := n.on(g, leak, 9*gib, "sm=13")
-	n.moves = append(n.moves, func(tick int) error {
-		line.Set("mem", 9*gib+min(uint64(tick), 60)*256*mib)
-		return nil
-	})
-	return nil
-}
-
-func (n *node) leakOnFree() error {
-	g := n.card(1, "t4", "power=28W", "temp=39")
-	_, leak, err := n.pod("qa", "smoke-test-x7k2", "cuda-smoke")
-	if err != nil {
-		return err
-	}
-	n.on(g, leak, 3*gib, "sm=2")
-	return nil
-}
-
-func (n *node) host() error {
-	g := n.card(1, "a10g", "power=90W", "temp=47")
-	unit, err := n.stage.Host("/system.slice/video-transcode.service", "ffmpeg")
-	if err != nil {
-		return err
-	}
-	n.on(g, unit, 2300*mib, "sm=18")
-	_, proc, err := n.pod("render", "blender-0", "blender", g.Get("uuid"))
-	if err != nil {
-		return err
-	}
-	n.on(g, proc, 0, "sm=31").Set("mem", "unknown")
-	// What the process holds, as the card counts it: used, shown by none.
-	g.Set("extra", 5*gib)
-	return nil
-}
-
-func (n *node) lost() error {
-	n.card(1, "h100")
-	return nil
-}
-
-// breakDown makes the last GPU fall off the bus, once the agent knows it.
-func (n *node) breakDown() error {
-	g := n.cards[len(n.cards)-1]
-	n.stage.NVML.Fault(g, "lost", "*")
-	n.stage.NVML.XID(g, 79)
-	return n.stage.NVML.Write()
+// team is the labels of a pod that a bill is grouped by.
+func team(name, project, costCenter string) map[string]string {
+	return map[string]string{"team": name, "project": project, "cost-center": costCenter}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,57 +17,49 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gputally/gputally/test/history"
 	"github.com/gputally/gputally/test/stage"
 )
 
-// agent is the running gputally-agent.
-type agent struct {
-	url, spool, log string
-	cmd             *exec.Cmd
-	// ended is closed when the agent did, with err.
+// program is a running gputally-agent or gputally server.
+type program struct {
+	name, url, log string
+	cmd            *exec.Cmd
+	// ended is closed when the program did, with err.
 	ended chan struct{}
 	err   error
 }
 
-// startAgent runs the agent with its flags pointing at the stage.
-func startAgent(ctx context.Context, o options, s *stage.Stage) (*agent, error) {
-	listen, err := freeAddress()
+// start runs a program that listens on an address; its log is a file of the demo's
+// folder.
+func (d *demo) start(ctx context.Context, name, address string, env []string, line ...string) (*program, error) {
+	p := &program{name: name, url: "http://" + address, log: filepath.Join(d.dir, name+".log"), ended: make(chan struct{})}
+	log, err := os.Create(p.log)
 	if err != nil {
-		return nil, err
-	}
-	a := &agent{
-		url: "http://" + listen, spool: filepath.Join(s.Dir, "spool"), log: filepath.Join(s.Dir, "agent.log"),
-		ended: make(chan struct{}),
-	}
-	log, err := os.Create(a.log)
-	if err != nil {
-		return nil, fmt.Errorf("start agent: %w", err)
+		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	defer log.Close() // the child has its own
-	a.cmd = exec.CommandContext(ctx, filepath.Join(o.bin, "gputally-agent"),
-		"--node-name", s.Node, "--cluster", "demo", "--interval", "1s", "--listen", listen,
-		"--nvml-library", o.nvml, "--proc", s.ProcRoot(), "--cgroup-root", s.CgroupRoot(),
-		"--pod-resources-socket", s.Kubelet.Socket, "--kubeconfig", s.Kubeconfig(), "--spool-dir", a.spool,
-	)
-	a.cmd.Env = append(os.Environ(), s.NVML.Env())
-	a.cmd.Stdout, a.cmd.Stderr = log, log
-	a.cmd.Cancel = func() error { return a.cmd.Process.Signal(syscall.SIGTERM) }
-	a.cmd.WaitDelay = 10 * time.Second
-	// The agent goes when the demo does, however that comes about.
-	a.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	if err := a.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start agent: %w", err)
+	p.cmd = exec.CommandContext(ctx, filepath.Join(d.bin, line[0]), line[1:]...)
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
+	p.cmd.WaitDelay = 10 * time.Second
+	// The program goes when the demo does, however that comes about. A group of
+	// its own keeps Ctrl-C from it: the demo ends its programs in order.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	go func() {
-		a.err = a.cmd.Wait()
-		close(a.ended)
+		p.err = p.cmd.Wait()
+		close(p.ended)
 	}()
-	return a, nil
+	return p, nil
 }
 
-// freeAddress is the agent's usual address, or another where that is taken.
-func freeAddress() (string, error) {
-	for _, address := range []string{"127.0.0.1:9402", "127.0.0.1:0"} {
+// freeAddress is the first of these that is free, or any that is.
+func freeAddress(wanted ...string) (string, error) {
+	for _, address := range append(wanted, "127.0.0.1:0") {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			continue
@@ -76,13 +69,82 @@ func freeAddress() (string, error) {
 	return "", fmt.Errorf("find a free port on 127.0.0.1: there is none")
 }
 
-func (a *agent) stop() {
-	_ = a.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-a.ended:
-	case <-time.After(10 * time.Second):
-		_ = a.cmd.Process.Kill()
+// startServer runs gputally server on a folder of the demo's.
+func (d *demo) startServer(ctx context.Context) (*program, error) {
+	address, err := freeAddress("127.0.0.1:9403")
+	if err != nil {
+		return nil, err
 	}
+	p, err := d.start(ctx, "server", address, nil, "gputally", "server", "--data-dir", filepath.Join(d.dir, "ledger"),
+		"--listen", address, "--price-book", d.prices(), "--policy-file", d.policy())
+	if err != nil {
+		return nil, err
+	}
+	return p, p.until(ctx, time.Minute, func() string {
+		if _, err := p.get(ctx, "/healthz"); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+// startNode puts a node on a stage and runs its agent.
+func (d *demo) startNode(ctx context.Context, machine history.Node) (*live, error) {
+	dir := filepath.Join(d.dir, machine.Name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	s, err := stage.New(dir, machine.Name)
+	if err != nil {
+		return nil, err
+	}
+	n, err := build(s, machine)
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("build node %s: %w", machine.Name, err)
+	}
+	address, err := freeAddress("127.0.0.1:9402")
+	if err != nil {
+		return &live{node: n}, err
+	}
+	line := []string{"gputally-agent",
+		"--node-name", s.Node, "--cluster", machine.Cluster, "--interval", "1s", "--listen", address,
+		"--nvml-library", d.nvml, "--proc", s.ProcRoot(), "--cgroup-root", s.CgroupRoot(),
+		"--pod-resources-socket", s.Kubelet.Socket, "--kubeconfig", s.Kubeconfig(), "--spool-dir", filepath.Join(dir, "spool"),
+	}
+	if d.server != nil {
+		line = append(line, "--server", d.server.url)
+	}
+	agent, err := d.start(ctx, machine.Name, address, []string{s.NVML.Env()}, line...)
+	return &live{node: n, agent: agent}, err
+}
+
+func (p *program) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-p.ended:
+	case <-time.After(20 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+}
+
+// until waits until nothing is missing any more; missing says what is.
+func (p *program) until(ctx context.Context, atMost time.Duration, missing func() string) error {
+	why := ""
+	for deadline := time.Now().Add(atMost); time.Now().Before(deadline); {
+		if why = missing(); why == "" {
+			return nil
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("%s ended: %v\n%s", p.name, p.err, p.lastLog())
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("%s is not ready after %s: %s\n%s", p.name, atMost, why, p.lastLog())
 }
 
 // settled is how many samples make a picture: the second one has signals and
@@ -91,25 +153,12 @@ const settled = 3
 
 // ready waits until the agent has seen the node with all its sources, and so
 // many times.
-func (a *agent) ready(ctx context.Context, samples uint64) error {
-	why := "it does not answer"
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		select {
-		case <-a.ended:
-			return fmt.Errorf("the agent ended: %v\n%s", a.err, a.lastLog())
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-		if why = a.waitingFor(ctx, samples); why == "" {
-			return nil
-		}
-	}
-	return fmt.Errorf("the agent is not ready after a minute: %s\n%s", why, a.lastLog())
+func (n *live) ready(ctx context.Context, samples uint64) error {
+	return n.agent.until(ctx, time.Minute, func() string { return n.agent.waitingFor(ctx, samples) })
 }
 
 // waitingFor says what is missing from the agent's picture, "" for nothing.
-func (a *agent) waitingFor(ctx context.Context, samples uint64) string {
+func (p *program) waitingFor(ctx context.Context, samples uint64) string {
 	var n struct {
 		Agent  struct{ Samples uint64 }
 		Result *struct {
@@ -119,7 +168,7 @@ func (a *agent) waitingFor(ctx context.Context, samples uint64) string {
 			}
 		}
 	}
-	text, err := a.get(ctx, "/api/v1/node")
+	text, err := p.get(ctx, "/api/v1/node")
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &n)
 	}
@@ -137,8 +186,8 @@ func (a *agent) waitingFor(ctx context.Context, samples uint64) string {
 	return ""
 }
 
-func (a *agent) get(ctx context.Context, path string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+path, nil)
+func (p *program) get(ctx context.Context, path string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, nil)
 	if err != nil {
 		return "", err
 	}
@@ -154,9 +203,28 @@ func (a *agent) get(ctx context.Context, path string) (string, error) {
 	return string(text), err
 }
 
-// lastLog is the end of the agent's log.
-func (a *agent) lastLog() string {
-	text, _ := os.ReadFile(a.log)
+// complaints are the errors that programs logged. There should be none: what goes
+// wrong on the nodes is staged, and told as findings.
+func (d *demo) complaints() (err error) {
+	programs := []*program{d.server}
+	for _, n := range d.nodes {
+		programs = append(programs, n.agent)
+	}
+	for _, p := range programs {
+		text, read := os.ReadFile(p.log)
+		err = errors.Join(err, read)
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "level=ERROR") || strings.HasPrefix(line, "panic:") {
+				err = errors.Join(err, fmt.Errorf("%s logged: %s", p.name, strings.TrimSpace(line)))
+			}
+		}
+	}
+	return err
+}
+
+// lastLog is the end of the program's log.
+func (p *program) lastLog() string {
+	text, _ := os.ReadFile(p.log)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return "the end of its log:\n  " + strings.Join(lines[max(len(lines)-10, 0):], "\n  ")
 }

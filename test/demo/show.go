@@ -3,92 +3,141 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
-	"github.com/gputally/gputally/test/stage"
+	"github.com/gputally/gputally/test/history"
 )
 
-// metricLines is how much of /metrics is printed.
-const metricLines = 24
+// leaking is the workload whose charge is explained: it was given no GPU.
+const leaking = "ml/Deployment/notebook-all-gpus"
 
-// printOnce prints one picture of the node and the beginning of its metrics.
-func printOnce(ctx context.Context, o options, a *agent, out io.Writer) error {
-	top := exec.CommandContext(ctx, filepath.Join(o.bin, "gputally"), "top", "--agent", a.url, "--once")
-	top.Stdout, top.Stderr = out, os.Stderr
-	if err := top.Run(); err != nil {
-		return fmt.Errorf("gputally top: %w", err)
-	}
-	text, err := a.get(ctx, "/metrics")
-	if err != nil {
-		return fmt.Errorf("read metrics: %w", err)
-	}
-	var ours []string // who holds what: the series that people come for
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimPrefix(line, "# HELP "), "gputally_memory_used_bytes") {
-			ours = append(ours, line)
+// shown is how far back the bill goes: to before the first record.
+func (d *demo) shown() string { return fmt.Sprintf("%dd", d.days+1) }
+
+// bill prints what the month cost, by the program that a user has.
+func (d *demo) bill(ctx context.Context) error {
+	for _, line := range [][]string{
+		{"report", "--since", d.shown()},
+		{"report", "--since", d.shown(), "--by", "team"},
+		{"explain", "--workload", leaking, "--since", d.shown(), "--limit", "1"},
+	} {
+		fmt.Fprintf(d.out, "\n$ gputally %s\n", strings.Join(line, " "))
+		if err := d.gputally(ctx, append(line, "--server", d.server.url)...); err != nil {
+			return err
 		}
 	}
-	fmt.Fprintf(out, "\nFrom %s/metrics (%d lines in all):\n", a.url, strings.Count(text, "\n"))
-	for _, line := range ours[:min(metricLines, len(ours))] {
-		fmt.Fprint(out, "  "+line)
+	return nil
+}
+
+// gputally runs a command of the program.
+func (d *demo) gputally(ctx context.Context, args ...string) error {
+	c := exec.CommandContext(ctx, filepath.Join(d.bin, "gputally"), args...)
+	var said strings.Builder
+	c.Stdout, c.Stderr = d.out, &said
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("gputally %s: %w\n%s", strings.Join(args, " "), err, said.String())
 	}
 	return nil
 }
 
-// watch says what is staged and shows it live.
-func watch(ctx context.Context, o options, a *agent, s *stage.Stage, out io.Writer) error {
-	introduce(o, a, s, out)
-	if !enter(ctx) {
-		return ctx.Err()
+// top is the command line that shows the nodes live.
+func (d *demo) top() []string {
+	line := []string{"top"}
+	for _, n := range d.nodes {
+		line = append(line, "--agent", n.agent.url)
 	}
-	top := exec.CommandContext(ctx, filepath.Join(o.bin, "gputally"), "top", "--agent", a.url, "--interval", "1s")
-	top.Stdin, top.Stdout, top.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := top.Run(); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("gputally top: %w", err)
-	}
-	fmt.Fprintln(out, "Ended; everything staged was removed.")
-	return nil
+	return line
 }
 
-// enter waits for the Enter key; false if the program is told to end first.
-func enter(ctx context.Context) bool {
-	pressed := make(chan struct{})
-	go func() {
-		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // at the end of the input, too
-		close(pressed)
-	}()
+// picture prints what is on the GPUs of one node now.
+func (d *demo) picture(ctx context.Context) error {
+	n := d.nodes[len(d.nodes)-1]
+	if err := n.ready(ctx, 2*settled); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "\n$ gputally top --agent %s --once\n", n.agent.url)
+	return d.gputally(ctx, "top", "--agent", n.agent.url, "--once")
+}
+
+// stay lets everything run, says what to try, and ends when told to.
+func (d *demo) stay(ctx context.Context) error {
+	for _, n := range d.nodes {
+		defer n.live(ctx)()
+	}
+	d.invite()
 	select {
-	case <-pressed:
-		return true
 	case <-ctx.Done():
-		return false
+		fmt.Fprintln(d.out, "\nEnded; everything staged was removed.")
+		return nil
+	case <-d.server.ended:
+		return fmt.Errorf("the server ended: %v\n%s", d.server.err, d.server.lastLog())
 	}
 }
 
-func introduce(o options, a *agent, s *stage.Stage, out io.Writer) {
-	fmt.Fprintf(out, "A GPU node on this machine. The GPUs, the kubelet and the API server are\nstand-ins; the agent, NVML's binding and the processes are real.\n\n")
-	for i, scene := range scenes {
-		fmt.Fprintf(out, "  GPU %d  %s\n", i, scene.what)
+// invite says what is there and what to try in another terminal.
+func (d *demo) invite() {
+	program, where := short(filepath.Join(d.bin, "gputally")), ""
+	if d.server.url != "http://127.0.0.1:9403" {
+		where = " --server " + d.server.url
 	}
-	fmt.Fprintf(out, `
-  metrics         %[1]s/metrics
-  the same, JSON  %[1]s/api/v1/node
-  usage records   %[2]s
-  agent's log     %[3]s
-  NVML's state    %[4]s 
-                  (edit it: the agent sees that within a second)
+	fmt.Fprintf(d.out, "\nAll of it goes on running. On the nodes:\n")
+	for _, n := range d.nodes {
+		fmt.Fprintf(d.out, "\n  %s  (cluster %s, %s)\n", n.Name, n.Cluster, n.agent.url)
+		for _, s := range scenes[n.Name] {
+			fmt.Fprintf(d.out, "    %s\n", s.what)
+		}
+	}
+	fmt.Fprint(d.out, "\nTry in another terminal:\n\n")
+	for _, t := range d.tries() {
+		line := program + " " + t.args
+		if !strings.HasPrefix(t.args, "top") {
+			line += where
+		}
+		fmt.Fprintf(d.out, "  %s\n      %s\n", line, t.what)
+	}
+	fmt.Fprintf(d.out, `
+Change a price in %s or the policy in
+%s, save, and the month is rated again.
+Logs, spools and the ledger are in %s.
 
-While it runs, try in another terminal:
-  curl -s %[1]s/metrics | grep gputally_
-  %[5]s top --agent %[1]s --json
+Press Ctrl-C to end. `, short(d.prices()), short(d.policy()), d.dir)
+}
 
-In the view: f shows the leaks with their evidence, g groups by pod, ? explains
-the bar, q ends. Press Enter to begin. `, a.url, a.spool, a.log, s.NVML.Path(), filepath.Join(o.bin, "gputally"))
+// try is a command worth trying.
+type try struct{ args, what string }
+
+func (d *demo) tries() []try {
+	since := " --since " + d.shown()
+	last := history.NodeAWS
+	return []try{
+		{strings.Join(d.top(), " "), "what is on the GPUs now (? explains, q ends)"},
+		{"report" + since + " --by team,week", "weeks beside each other"},
+		{"report" + since + " --by node,mode", "what each way of sharing cost"},
+		{"report" + since + " --by account --where class=platform", "idle, stranded, overhead: whose money is nobody's?"},
+		{"report" + since + " --by workload --top 10 -o markdown", "for the wiki"},
+		{"explain --workload " + leaking + since + " --limit 3", "the leak, step by step"},
+		{"price show " + last, "what a node costs, from which row, and why not another"},
+		{"price compare " + last, "the same node under every rule of splitting a price"},
+		{"whatif" + since + " --variant memory --variant reserved", "the month under another policy"},
+		{"ledger check", "do the books add up, to the billionth?"},
+		{"status", "how far records and rating are"},
+	}
+}
+
+// short is a path as it is typed from here, where that is shorter.
+func short(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(here, path)
+	if err != nil || len(rel) >= len(path) {
+		return path
+	}
+	return rel
 }

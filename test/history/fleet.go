@@ -13,8 +13,8 @@ import (
 // Interval is how far samples lie apart on average, Window how long a window of
 // records is. Both are coarse, so that a month takes seconds.
 const (
-	Interval = 10 * time.Minute
-	Window   = 10 * time.Minute
+	Interval = 15 * time.Minute
+	Window   = 15 * time.Minute
 )
 
 // bootTime is how long a machine was paid for before its first record.

@@ -135,7 +135,7 @@ func (s *seen) check(t *testing.T) {
 	if s.gaps != 1 {
 		t.Errorf("%d gaps, want the one of five hours", s.gaps)
 	}
-	if s.cordoned < 60 || s.cordoned > 62 {
+	if s.cordoned < 40 || s.cordoned > 42 {
 		t.Errorf("%d windows of a cordoned node, want those of ten hours", s.cordoned)
 	}
 	if s.shapes < 3*30*24-5 || s.labelled == 0 {

@@ -139,7 +139,7 @@ func (s *script) notebooks() {
 				end = day{d.AddDate(0, 0, 3)}.at(7, 50)
 			}
 			s.run(t, "jupyter-"+p.name, d.at(8, 0).Add(s.around(40*time.Minute, 35*time.Minute)), end,
-				s.turn(4+i/3, i%3, "ipykernel", size{base: uint64(12+3*i) * gib, swing: 6 * gib, period: time.Duration(2+i) * time.Hour}, 0.1+float64(i)/50))
+				s.turn(4+i/3, i%3, "ipykernel", size{base: uint64(8+2*i) * gib, swing: 5 * gib, period: time.Duration(2+i) * time.Hour}, 0.1+float64(i)/50))
 		}
 	}
 }
@@ -148,13 +148,16 @@ func (s *script) notebooks() {
 // fourth replicas of the others.
 func (s *script) embedDocs() {
 	n := 0
-	for lane, to := range [][2]int{{7, 0}, {7, 1}, {6, 3}, {5, 3}} {
+	for lane, to := range []struct {
+		gpu, replica int
+		base         uint64
+	}{{7, 0, 21}, {7, 1, 17}, {6, 3, 8}, {5, 3, 8}} {
 		for at := s.on(-1).at(2*lane, 25); at.Before(s.to); {
 			n++
 			t := job("batch", "embed-docs", team("search", "index"), 4, 40*gib)
 			end := at.Add(s.around(150*time.Minute, 80*time.Minute))
 			s.run(t, fmt.Sprintf("embed-docs-%d", n), at, end,
-				s.turn(to[0], to[1], "python3", size{base: 17 * gib, swing: 8 * gib, period: time.Hour}, 0.35))
+				s.turn(to.gpu, to.replica, "python3", size{base: to.base * gib, swing: 5 * gib, period: time.Hour}, 0.35))
 			at = end.Add(s.around(2*time.Hour, 90*time.Minute))
 		}
 	}
