@@ -11,6 +11,7 @@ import (
 
 	"github.com/gputally/gputally/internal/adapter/api/client"
 	"github.com/gputally/gputally/internal/adapter/api/reportview"
+	"github.com/gputally/gputally/internal/core/pricing"
 )
 
 func newPrice() *cobra.Command {
@@ -129,7 +130,8 @@ func newPriceCheck() *cobra.Command {
 without a price, nodes priced by something less exact than a row of their own, rows
 whose price is absurd, contradicts itself or is out of date.
 
-It ends with exit code 1 where hours have no price or a row is doubtful.`,
+It ends with exit code 1 where hours have no price, or a row is doubtful that
+prices something, or for more than its age. -o json lists every row.`,
 		Example: `  gputally price check
   gputally price check --month 2026-11 -o json`,
 		Args: cobra.NoArgs,
@@ -162,8 +164,14 @@ func priceCheck(ctx context.Context, c *cobra.Command, server *client.Client, s 
 	if n := len(p.Unpriced); n > 0 {
 		return fmt.Errorf("price check: %d nodes have hours without a price", n)
 	}
-	if n := len(p.Doubts); n > 0 {
-		return fmt.Errorf("price check: %d rows are doubtful", n)
+	used := 0
+	for _, d := range p.Doubts {
+		if d.Hours > 0 || d.Doubt != string(pricing.DoubtOld) {
+			used++
+		}
+	}
+	if used > 0 {
+		return fmt.Errorf("price check: %d rows are doubtful", used)
 	}
 	return nil
 }

@@ -80,4 +80,6 @@ type PriceGap struct {
 type BookDoubt struct {
 	Book string
 	pricing.DoubtfulRow
+	// Hours is how many of the hours of nodes that were looked at it prices.
+	Hours int
 }

@@ -191,14 +191,7 @@ func PriceCheck(c *v1.PriceCheck) string {
 	fmt.Fprintf(&b, "Prices of %s, %s, %s\n", count(int64(c.Nodes), "node", "nodes"), count(int64(c.Hours), "hour of nodes", "hours of nodes"), span(c.From, c.To))
 	gaps(&b, "WITHOUT A PRICE", c.Unpriced)
 	gaps(&b, "Priced by something less exact than a row of their own", c.Fallback)
-	if len(c.Doubts) > 0 {
-		b.WriteString("\nDoubtful rows of the books\n")
-		g := newGrid(left("BOOK"), left("ROW"), left("DOUBT"), left("WHY"))
-		for _, d := range c.Doubts {
-			g.add(plain(d.Book), plain(d.Row), d.Doubt, plain(d.Says))
-		}
-		g.text(&b)
-	}
+	doubts(&b, c.Doubts)
 	if len(c.Unpriced)+len(c.Fallback)+len(c.Doubts) == 0 {
 		b.WriteString("Every hour has a price of its own, and no row is doubtful.\n")
 	}
@@ -217,6 +210,40 @@ func gaps(b *strings.Builder, title string, list []v1.PriceGap) {
 			why += " (" + plain(x.Book) + ", row " + plain(x.Row) + ")"
 		}
 		g.add(nodeName(x.Cluster, x.Node), orUnknown(plain(x.InstanceType)), whole(int64(x.Hours)), hourSpan(x.First, x.Last), why)
+	}
+	g.text(b)
+}
+
+// few is how many doubts of one kind are told one by one.
+const few = 5
+
+// doubts tells rows that price something one by one, and others by their kind
+// where there are many.
+func doubts(b *strings.Builder, list []v1.BookDoubt) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("\nDoubtful rows of the books\n")
+	type kind struct{ book, doubt string }
+	idle := map[kind]int{}
+	for _, d := range list {
+		if d.Hours == 0 {
+			idle[kind{d.Book, d.Doubt}]++
+		}
+	}
+	g := newGrid(left("BOOK"), left("DOUBT"), left("ROW"), right("HOURS"), left("WHY"))
+	for _, used := range []bool{true, false} {
+		for _, d := range list {
+			k := kind{d.Book, d.Doubt}
+			switch n := idle[k]; {
+			case used != (d.Hours > 0), !used && n < 0: // another time, or told already
+			case !used && n > few:
+				g.add(plain(d.Book), d.Doubt, whole(int64(n))+" rows", "0", "such as "+plain(d.Row)+": "+plain(d.Says))
+				idle[k] = -1
+			default:
+				g.add(plain(d.Book), d.Doubt, plain(d.Row), whole(int64(d.Hours)), plain(d.Says))
+			}
+		}
 	}
 	g.text(b)
 }

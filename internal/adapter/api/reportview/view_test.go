@@ -184,3 +184,23 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestManyDoubtsOfAKind: rows in use are told one by one, a list that grew old in
+// one line.
+func TestManyDoubtsOfAKind(t *testing.T) {
+	var c v1.PriceCheck
+	for i := range 40 {
+		c.Doubts = append(c.Doubts, v1.BookDoubt{Book: "list", Row: fmt.Sprint("row-", i), Doubt: "out_of_date", Says: "old"})
+	}
+	c.Doubts[17].Hours = 24
+	c.Doubts = append(c.Doubts, v1.BookDoubt{Book: "mine", Row: "x", Doubt: "absurd_price", Says: "dear"})
+	text := PriceCheck(&c)
+	for _, want := range []string{"list  out_of_date   row-17      24  old\n", "list  out_of_date   39 rows      0  such as row-0: old\n", "mine  absurd_price  x            0  dear\n"} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%q is not there once in\n%s", want, text)
+		}
+	}
+	if lines := strings.Count(text, "\n"); lines > 8 {
+		t.Errorf("%d lines\n%s", lines, text)
+	}
+}

@@ -156,13 +156,16 @@ type BookDoubt struct {
 	Row   string `json:"row"`
 	Doubt string `json:"doubt"`
 	Says  string `json:"says"`
+	Hours int    `json:"hours" doc:"How many of the hours it prices; 0: it is in no use here."`
 }
 
 // PriceCheckOf makes the shape of a check.
 func PriceCheckOf(c *inquiry.PriceCheck) PriceCheck {
 	return PriceCheck{
 		From: start(c.FromMS), To: start(c.ToMS), Nodes: c.Nodes, Hours: c.Hours, Unpriced: list(c.Unpriced, gapOf), Fallback: list(c.Fallback, gapOf),
-		Doubts: list(c.Doubts, func(d *inquiry.BookDoubt) BookDoubt { return BookDoubt{d.Book, d.Row, string(d.Doubt), d.Says} }),
+		Doubts: list(c.Doubts, func(d *inquiry.BookDoubt) BookDoubt {
+			return BookDoubt{d.Book, d.Row, string(d.Doubt), d.Says, d.Hours}
+		}),
 	}
 }
 
