@@ -125,7 +125,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	if o.once {
-		return errors.Join(d.picture(ctx), d.complaints())
+		return errors.Join(d.picture(ctx), d.tryAll(ctx), d.complaints())
 	}
 	return d.stay(ctx)
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,9 +37,13 @@ func (d *demo) bill(ctx context.Context) error {
 
 // gputally runs a command of the program.
 func (d *demo) gputally(ctx context.Context, args ...string) error {
+	return d.command(ctx, d.out, args...)
+}
+
+func (d *demo) command(ctx context.Context, out io.Writer, args ...string) error {
 	c := exec.CommandContext(ctx, filepath.Join(d.bin, "gputally"), args...)
 	var said strings.Builder
-	c.Stdout, c.Stderr = d.out, &said
+	c.Stdout, c.Stderr = out, &said
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("gputally %s: %w\n%s", strings.Join(args, " "), err, said.String())
 	}
@@ -62,6 +67,20 @@ func (d *demo) picture(ctx context.Context) error {
 	}
 	fmt.Fprintf(d.out, "\n$ gputally top --agent %s --once\n", n.agent.url)
 	return d.gputally(ctx, "top", "--agent", n.agent.url, "--once")
+}
+
+// tryAll sees that what the demo says to try can be tried.
+func (d *demo) tryAll(ctx context.Context) error {
+	for _, t := range d.tries() {
+		line, more := strings.Fields(t.args), []string{"--server", d.server.url}
+		if line[0] == "top" {
+			more = []string{"--once"}
+		}
+		if err := d.command(ctx, io.Discard, append(line, more...)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stay lets everything run, says what to try, and ends when told to.
