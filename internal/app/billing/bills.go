@@ -45,6 +45,9 @@ func (s *Service) ImportBill(ctx context.Context, d inquiry.Delivery) (inquiry.I
 			out.Totals = append(out.Totals, f.sums...)
 		}
 	}
+	if _, err := s.rules.Revision(ctx); err != nil { // takes the bill in
+		return out, fmt.Errorf("the bill is filed; its hours will be rated later: %w", err)
+	}
 	changed, err := s.rater.repriced(ctx, time.UnixMilli(out.Charges.StartMS).UTC().Truncate(time.Hour), time.UnixMilli(out.Charges.EndMS).UTC().Add(time.Hour))
 	if err == nil {
 		err = s.store.Ask(ctx, changed)

@@ -158,6 +158,7 @@ func (s *Service) CheckPrices(ctx context.Context, fromMS, toMS int64) (inquiry.
 	out := inquiry.PriceCheck{FromMS: from.UnixMilli(), ToMS: to.UnixMilli()}
 	unpriced, fallback := map[gapKey]*inquiry.PriceGap{}, map[gapKey]*inquiry.PriceGap{}
 	nodes := map[string]bool{}
+	pricedBy := map[rowKey]int{}
 	for h, err := range s.store.Rated(ctx, from, to, "") {
 		if err != nil {
 			return out, err
@@ -170,6 +171,7 @@ func (s *Service) CheckPrices(ctx context.Context, fromMS, toMS int64) (inquiry.
 				addGap(unpriced, h, c, c.Reason)
 				continue
 			}
+			pricedBy[rowKey{c.Basis.Source, c.Basis.Row}]++
 			for _, note := range c.Basis.Notes {
 				addGap(fallback, h, c, note)
 			}
@@ -184,7 +186,7 @@ func (s *Service) CheckPrices(ctx context.Context, fromMS, toMS int64) (inquiry.
 	sanity := pricing.SanityRules{Now: s.cfg.Now().UnixMilli(), MaxAge: oldPrice.Milliseconds()}
 	for _, b := range rules.Books {
 		for _, d := range pricing.Doubts(b, sanity) {
-			out.Doubts = append(out.Doubts, inquiry.BookDoubt{Book: b.Name, DoubtfulRow: d})
+			out.Doubts = append(out.Doubts, inquiry.BookDoubt{Book: b.Name, DoubtfulRow: d, Hours: pricedBy[rowKey{b.Name, d.Row}]})
 		}
 	}
 	return out, nil
@@ -192,6 +194,9 @@ func (s *Service) CheckPrices(ctx context.Context, fromMS, toMS int64) (inquiry.
 
 // oldPrice is the age at which a price that nobody saw again is out of date.
 const oldPrice = 400 * 24 * time.Hour
+
+// rowKey is a row of a book.
+type rowKey struct{ book, row string }
 
 type gapKey struct{ cluster, node, reason, row string }
 
