@@ -42,7 +42,8 @@ func spanValues(s usage.Span) record { return record{s.StartMS, s.DurationMS} }
 
 func (r *row) span() usage.Span { return usage.Span{StartMS: r.i64(), DurationMS: r.i64()} }
 
-// numbered are words by their number. Numbers of one hour lie close together.
+// numbered are words by their number. Numbers of one hour lie close together. They
+// come in any order: what is sealed of an hour comes after what is in the tables.
 type numbered[T any] struct {
 	kind  string
 	first int64
@@ -57,6 +58,8 @@ func (n *numbered[T]) put(id int64, v T) {
 		n.first, n.dense, n.here = id, []T{v}, []bool{true}
 	case at == int64(len(n.dense)):
 		n.dense, n.here = append(n.dense, v), append(n.here, true)
+	case at >= 0 && at < int64(len(n.dense)):
+		n.dense[at], n.here[at] = v, true
 	case at > 0 && at < int64(len(n.dense))+4096:
 		n.dense = append(n.dense, make([]T, at-int64(len(n.dense))+1)...)
 		n.here = append(n.here, make([]bool, at-int64(len(n.here))+1)...)
@@ -69,13 +72,19 @@ func (n *numbered[T]) put(id int64, v T) {
 	}
 }
 
-// get reads a number from the row and returns what it names.
-func (n *numbered[T]) get(r *row) (v T) {
-	id := r.i64()
+// at is what a number names.
+func (n *numbered[T]) at(id int64) (v T, ok bool) {
 	if at := id - n.first; at >= 0 && at < int64(len(n.dense)) && n.here[at] {
-		return n.dense[at]
+		return n.dense[at], true
 	}
-	v, ok := n.far[id]
+	v, ok = n.far[id]
+	return v, ok
+}
+
+// get reads a number from the row and returns what it names.
+func (n *numbered[T]) get(r *row) T {
+	id := r.i64()
+	v, ok := n.at(id)
 	if !ok {
 		r.memo.fail(fmt.Errorf("%s %d is not in the journal", n.kind, id))
 	}
