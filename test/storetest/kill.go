@@ -104,8 +104,16 @@ func killed(t *testing.T, open Open) {
 
 func runAndKill(t *testing.T, dir string, after time.Duration, said map[string]uint64) {
 	t.Helper()
+	killAfter(t, writerEnv+"="+dir, 1, after, said)
+}
+
+// killAfter runs this test binary in a role that an environment variable gives it,
+// and kills it some time after so many words. said gets the highest number that
+// was said of each word.
+func killAfter(t *testing.T, role string, words int, after time.Duration, said map[string]uint64) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), writerEnv+"="+dir)
+	cmd.Env = append(os.Environ(), role)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
@@ -115,7 +123,6 @@ func runAndKill(t *testing.T, dir string, after time.Duration, said map[string]u
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	first := true
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var word string
 		var n uint64
@@ -123,13 +130,12 @@ func runAndKill(t *testing.T, dir string, after time.Duration, said map[string]u
 			continue // the kill cut the line
 		}
 		said[word] = max(said[word], n)
-		if first {
-			first = false
+		if words--; words == 0 {
 			time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 		}
 	}
 	_ = cmd.Wait() // it was killed: that is the point
 	if stderr.Len() > 0 {
-		t.Fatalf("writer: %s", stderr.String())
+		t.Fatalf("%s: %s", role, stderr.String())
 	}
 }

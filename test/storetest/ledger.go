@@ -52,6 +52,7 @@ func RunLedger(t *testing.T, open OpenLedger) {
 		{"months are summed by scope", monthSums},
 		{"a report is what core makes of all lines", reports},
 		{"a report that cannot be is refused as core does", refusedReports},
+		{"a killed rater loses nothing that it booked, and leaves no half of it", killedBooking},
 		{"the trail is a chain", trail},
 		{"a text stands under its key", textsByKey},
 		{"every field of a bill comes back", everyFieldOfABill},

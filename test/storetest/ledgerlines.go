@@ -149,3 +149,13 @@ func sortedLines(lines []ledger.Line) []ledger.Line {
 	slices.SortFunc(out, func(a, b ledger.Line) int { return a.Compare(&b) })
 	return out
 }
+
+// Bookings are the first bookings of some hours of a node, one after another from
+// Start on. They balance and pass ledger.Check.
+func Bookings(t tb, node string, hours int) (out []rating.Booking) {
+	t.Helper()
+	for i := range hours {
+		out = append(out, bookingOf(t, nil, hourNo(node, i), 2, 36_000_000_007, int64(i), ledger.Periods{}))
+	}
+	return out
+}

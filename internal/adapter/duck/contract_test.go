@@ -12,6 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.Main(open)
+	storetest.MainLedger(openLedger)
 	os.Exit(m.Run())
 }
 

@@ -97,6 +97,11 @@ func (b *booked) add(w *speller, n *rating.Booking) error {
 	h := n.Rated.NodeHour
 	hour := hourOf(h.HourMS)
 	pods := make(map[string]*int64, len(n.Pods))
+	for uid, id := range b.pods[h] { // whom this rating says nothing of is as before
+		if id != 0 {
+			pods[uid] = &id
+		}
+	}
 	for uid, p := range n.Pods {
 		id, err := w.pod(&p)
 		if err != nil {
