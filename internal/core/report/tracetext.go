@@ -24,7 +24,7 @@ func (t *Trace) Text() string {
 		name  string
 		lines []string
 	}{
-		{"Sample", t.Sample.text(f.Resource)}, {"Attribute", t.Attribute.text()}, {"Integrate", t.Integrate.text(f.Resource)},
+		{"Sample", t.Sample.text(f.Resource)}, {"Attribute", t.Attribute.text(t.Sample.Partition.String())}, {"Integrate", t.Integrate.text(f.Resource)},
 		{"Spool", t.Spool.text()}, {"Ship", t.Ship.text()}, {"Journal", t.Journal.text()}, {"Price", t.Price.text()},
 		{"Allocate", t.Allocate.text()}, {"Ledger", t.Booked.text(t.Allocate.Amount, string(t.Price.Cost.Currency))},
 	} {
@@ -74,7 +74,7 @@ func orWord(text string, known bool) string {
 	return text
 }
 
-func (a *AttributeStep) text() (out []string) {
+func (a *AttributeStep) text(partition string) (out []string) {
 	switch {
 	case a.Holder.Kind == "":
 		out = append(out, "Nobody's in particular: a platform account.")
@@ -99,9 +99,22 @@ func (a *AttributeStep) text() (out []string) {
 		out = append(out, fmt.Sprintf("For %s nobody could tell who had grants.", seconds(a.GrantsUnknownMS)))
 	}
 	for _, f := range a.Findings {
-		out = append(out, fmt.Sprintf("Finding %s for %s: %s", f.Kind, seconds(f.ForMS), f.Detail))
+		out = append(out, f.text(partition))
 	}
 	return out
+}
+
+// text names the partition where it is another than the one charged for.
+func (f *FindingTime) text(partition string) string {
+	kind := string(f.Kind)
+	if f.Partition != "" && f.Partition != partition {
+		kind += " on " + f.Partition
+	}
+	text := fmt.Sprintf("Finding %s for %s: %s", kind, seconds(f.ForMS), f.Detail)
+	if len(f.Victims) > 0 {
+		text += "; it was given to " + strings.Join(f.Victims, ", ")
+	}
+	return text
 }
 
 func (s *IntegrateStep) text(of allocation.Resource) []string {
