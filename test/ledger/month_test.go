@@ -4,7 +4,6 @@ package ledger
 
 import (
 	"bytes"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -74,5 +73,3 @@ func pricesOf(t testing.TB, text string) (pricing.Policy, []*pricing.Book) {
 
 // policy leaves every platform account apart.
 var policy = allocation.Policy{ID: "books"}
-
-func TestMain(m *testing.M) { os.Exit(m.Run()) }
