@@ -45,6 +45,9 @@ func (s *Service) ImportBill(ctx context.Context, d inquiry.Delivery) (inquiry.I
 			out.Totals = append(out.Totals, f.sums...)
 		}
 	}
+	if !slices.ContainsFunc(out.Periods, func(p inquiry.ImportedPeriod) bool { return p.Change != bill.Unchanged }) {
+		return out, nil
+	}
 	if _, err := s.rules.Revision(ctx); err != nil { // takes the bill in
 		return out, fmt.Errorf("the bill is filed; its hours will be rated later: %w", err)
 	}
