@@ -3,7 +3,9 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -42,6 +44,8 @@ func drawWorld(t *rapid.T, b *books, m ledger.Month) *world {
 			w.through = rapid.SampledFrom([]ledger.Month{m, m + 1}).Draw(t, "closed")
 		case 1:
 			w.drift(t)
+		case 2:
+			w.compact(t)
 		default:
 			w.rate(t)
 		}
@@ -70,6 +74,19 @@ func (w *world) drift(t *rapid.T) {
 		Amount: nano(rapid.Int64Range(-3, 3).Draw(t, "amount")), FromMS: m.StartMS(), ToMS: m.EndMS(), Revision: ledger.Revision{Reason: "r"},
 	}, w.periods())
 	w.b.must(err)
+}
+
+// Compacter is a store that makes days fast to read when they are over. It may do
+// so at any time, and no answer changes.
+type Compacter interface {
+	Compact(ctx context.Context, day time.Time) error
+	Compactable(ctx context.Context, before time.Time) ([]time.Time, error)
+}
+
+func (w *world) compact(t *rapid.T) {
+	if c, ok := w.b.Ledger.(Compacter); ok {
+		w.b.must(c.Compact(w.b.ctx(), time.UnixMilli(rapid.SampledFrom(w.hours()).Draw(t, "day"))))
+	}
 }
 
 // rate books an hour of a node after what there is of it.

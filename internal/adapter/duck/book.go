@@ -23,6 +23,8 @@ type books struct {
 	dictionary *dictionary
 	// stays are the times of all machines, as of the last commit: the writer's.
 	stays stays
+	// rolled are the days in ledger_rolled: the writer's.
+	rolled map[int32]bool
 	// closed are the closed months, nil until they are asked for. It is guarded by
 	// Store.mu.
 	closed *[]ledger.Closed
@@ -91,6 +93,9 @@ func (s *Store) loadBooks(ctx context.Context) error {
 	s.mu.Lock()
 	s.books.closed = nil
 	s.mu.Unlock()
+	if s.books.rolled, err = readRolled(ctx, conn); err != nil {
+		return err
+	}
 	s.books.stays, err = readStays(ctx, conn)
 	return err
 }
@@ -127,9 +132,17 @@ func (s *Store) Book(ctx context.Context, bookings []rating.Booking) error {
 	}
 	defer done()
 	var w *speller
+	var settle func()
 	err = s.change(ctx, func(ctx context.Context, conn *columnar) error {
 		before, err := readBooked(ctx, conn, bookings)
 		if err != nil {
+			return err
+		}
+		days := map[int32]bool{}
+		for hour := range before.hours {
+			days[hour/dayHours] = true
+		}
+		if settle, err = s.unroll(ctx, conn, days); err != nil {
 			return err
 		}
 		w = newSpeller(conn, s.books.dictionary)
@@ -143,6 +156,7 @@ func (s *Store) Book(ctx context.Context, bookings []rating.Booking) error {
 		return fmt.Errorf("book: %w", err)
 	}
 	s.learn(w.settle())
+	settle()
 	return nil
 }
 

@@ -5,38 +5,188 @@ package duck
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/gputally/gputally/internal/core/gpu"
 )
 
-// Compact writes the lines of a day of UTC again, those of each GPU together, by
-// time. Nothing of them changes but where they lie: the timeline of one GPU or of one
-// node is found in a fraction of the time then, and the rows take less room. It is
-// for days that are over; lines that come later are read as well.
+var rolledTable = table{name: "ledger_rolled", columns: columnsOf("day", integer)}
+
+// dayKeys are what lines of a day are told apart by, daySums what is added up.
+var (
+	dayKeys = columnsOf(
+		"period", integer, "sort", integer, "cluster", text, "node", text, "slot", text, "device", text, "instance", uinteger, "since_ms", bigint,
+		"model", text, "profile", text, "namespace", text, "pod_name", text, "pod_uid", text, "account", text, "note", text, "pod", bigint,
+	)
+	daySums = slices.Concat(columnsOf(
+		"share_ms", bigint, "used_ms", bigint, "unused_ms", bigint, "byte_ms", hugeint, "present_ms", bigint, "granted_ms", bigint,
+		"cpu_nanos", bigint, "cpu_request_milli_ms", bigint, "request_byte_ms", hugeint,
+	), dayGrades())
+	dayTable = table{name: "ledger_day", columns: slices.Concat(columnsOf("hour", integer), dayKeys,
+		columnsOf("lines", bigint, "amount", bigint, "whole", bigint, "moved", bigint, "whole_moved", bigint), daySums)}
+)
+
+func dayGrades() (out []column) {
+	for i := range gpu.Grades() {
+		out = append(out, columnsOf(fmt.Sprintf("amount%d", i), bigint, fmt.Sprintf("moved%d", i), bigint)...)
+	}
+	return out
+}
+
+const dayHours = 24
+
+func dayOf(t time.Time) int32 { return hourOf(t.UnixMilli()) / dayHours }
+
+// Compactable lists the days of UTC before a time that have lines and were never
+// compacted, or to which lines came since, oldest first.
+func (s *Store) Compactable(ctx context.Context, before time.Time) (out []time.Time, err error) {
+	query := fmt.Sprintf(`SELECT DISTINCT hour // %d AS day FROM ledger_line WHERE hour < %d
+		AND hour // %[1]d NOT IN (SELECT day FROM ledger_rolled) ORDER BY day`, dayHours, dayOf(before)*dayHours)
+	err = s.ask(ctx, query, columnsOf("day", integer), func(r *row) { out = append(out, hourTime(r.i32()*dayHours)) })
+	if err != nil {
+		return nil, fmt.Errorf("list days to compact: %w", err)
+	}
+	return out, nil
+}
+
+// Compact makes a day of UTC fast to read: it writes the day's lines again, those of
+// each GPU together and by time, and adds up those that differ in their hours alone
+// (ledger_day). Nothing of a line changes but where it lies, and lines that come
+// later are read as well. Nothing is booked meanwhile; batches are appended.
 func (s *Store) Compact(ctx context.Context, day time.Time) error {
 	s.books.keep.Lock()
 	defer s.books.keep.Unlock()
+	number := dayOf(day)
+	hours := fmt.Sprintf("hour BETWEEN %d AND %d", number*dayHours, number*dayHours+dayHours-1)
+	parts, err := s.nodeParts(ctx, hours)
+	for _, part := range parts {
+		if err == nil {
+			err = s.rewrite(ctx, hours+" AND "+part)
+		}
+	}
+	if err == nil {
+		err = s.roll(ctx, number, hours)
+	}
+	if err != nil {
+		return fmt.Errorf("compact %s: %w", hourTime(number*dayHours).Format(time.DateOnly), err)
+	}
+	return nil
+}
+
+// nodeParts cuts the lines of some hours into parts of about linesAtOnce by nodes, in
+// their order, so that nobody waits long for the database.
+func (s *Store) nodeParts(ctx context.Context, hours string) (out []string, err error) {
+	type name struct{ cluster, node string }
+	var first, last name
+	rows := int64(0)
+	end := func() {
+		if rows > 0 {
+			out = append(out, fmt.Sprintf("(cluster > %s OR cluster = %[1]s AND node >= %s) AND (cluster < %s OR cluster = %[3]s AND node <= %s)",
+				literal(first.cluster), literal(first.node), literal(last.cluster), literal(last.node)))
+		}
+	}
+	query := "SELECT cluster, node, count(*) FROM ledger_line WHERE " + hours + " GROUP BY cluster, node ORDER BY cluster, node"
+	err = s.ask(ctx, query, columnsOf("cluster", text, "node", text, "rows", bigint), func(r *row) {
+		next, n := name{r.text(), r.text()}, r.i64()
+		if rows+n > linesAtOnce {
+			end()
+			rows = 0
+		}
+		if rows == 0 {
+			first = next
+		}
+		rows, last = rows+n, next
+	})
+	end()
+	return out, err
+}
+
+// locked runs f in one transaction while the database is held for writing.
+func (s *Store) locked(ctx context.Context, f func(context.Context, *columnar) error) error {
 	done, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	first := hourOf(day.UTC().Truncate(24 * time.Hour).UnixMilli())
-	hours := fmt.Sprintf("hour BETWEEN %d AND %d", first, first+23)
-	err = s.change(ctx, func(ctx context.Context, conn *columnar) error {
-		for _, query := range []string{
-			"CREATE TEMP TABLE sorted AS SELECT * FROM ledger_line WHERE " + hours + " ORDER BY cluster, node, device, hour, sort",
-			"DELETE FROM ledger_line WHERE " + hours,
+	return s.change(ctx, f)
+}
+
+// rewrite writes the lines that meet a condition again, in order.
+func (s *Store) rewrite(ctx context.Context, where string) error {
+	return s.locked(ctx, func(ctx context.Context, conn *columnar) error {
+		return conn.run(ctx,
+			"CREATE TEMP TABLE sorted AS SELECT * FROM ledger_line WHERE "+where+" ORDER BY cluster, node, device, hour, sort",
+			"DELETE FROM ledger_line WHERE "+where,
 			"INSERT INTO ledger_line SELECT * FROM sorted",
 			"DROP TABLE sorted",
-		} {
-			if err := conn.exec(ctx, query); err != nil {
-				return err
-			}
-		}
-		return nil
+		)
 	})
-	if err != nil {
-		return fmt.Errorf("compact %s: %w", day.UTC().Format(time.DateOnly), err)
+}
+
+func (c *columnar) run(ctx context.Context, statements ...string) error {
+	for _, statement := range statements {
+		if err := c.exec(ctx, statement); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// roll adds the lines of a day up. Sums that do not fit their columns are an error,
+// and the day's lines are read then, one by one.
+func (s *Store) roll(ctx context.Context, day int32, hours string) error {
+	keys := make([]string, len(dayKeys))
+	for i, c := range dayKeys {
+		keys[i] = c.name
+	}
+	columns := []string{fmt.Sprint(day * dayHours), strings.Join(keys, ", "), "count(*)",
+		"sum(amount)", "sum(amount) FILTER (NOT graded)", "sum(moved)", "sum(moved) FILTER (NOT graded)"}
+	for _, c := range daySums {
+		columns = append(columns, "sum("+c.name+")")
+	}
+	err := s.locked(ctx, func(ctx context.Context, conn *columnar) error {
+		return conn.run(ctx,
+			fmt.Sprintf("DELETE FROM ledger_day WHERE hour = %d", day*dayHours),
+			fmt.Sprintf("DELETE FROM ledger_rolled WHERE day = %d", day),
+			fmt.Sprintf("INSERT INTO ledger_day SELECT %s FROM ledger_line WHERE %s GROUP BY %s ORDER BY cluster, node, device, sort",
+				strings.Join(columns, ", "), hours, strings.Join(keys, ", ")),
+			fmt.Sprintf("INSERT INTO ledger_rolled VALUES (%d)", day),
+		)
+	})
+	if err == nil {
+		s.books.rolled[day] = true
+	}
+	return err
+}
+
+// unroll takes days to which lines come from those whose sums count, in the
+// transaction of the lines. settle, called when that is committed, remembers it.
+func (s *Store) unroll(ctx context.Context, conn *columnar, days map[int32]bool) (settle func(), err error) {
+	var of []int32
+	for day := range days {
+		if s.books.rolled[day] {
+			of = append(of, day)
+		}
+	}
+	for _, day := range of {
+		if err := conn.exec(ctx, fmt.Sprintf("DELETE FROM ledger_rolled WHERE day = %d", day)); err != nil {
+			return nil, err
+		}
+	}
+	return func() {
+		for _, day := range of {
+			delete(s.books.rolled, day)
+		}
+	}, nil
+}
+
+func readRolled(ctx context.Context, conn *columnar) (map[int32]bool, error) {
+	out := map[int32]bool{}
+	err := conn.rows(ctx, "SELECT day FROM ledger_rolled", rolledTable.columns, newMemo(), func(r *row) { out[r.i32()] = true })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", rolledTable.name, err)
+	}
+	return out, nil
 }

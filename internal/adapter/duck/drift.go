@@ -20,6 +20,7 @@ func (s *Store) AddDrift(ctx context.Context, d ledger.Drift, p ledger.Periods) 
 	}
 	defer done()
 	var w *speller
+	var settle func()
 	var lines []ledger.Line
 	err = s.change(ctx, func(ctx context.Context, conn *columnar) error {
 		before, err := s.driftLines(ctx, conn, d.Reference)
@@ -27,6 +28,13 @@ func (s *Store) AddDrift(ctx context.Context, d ledger.Drift, p ledger.Periods) 
 			return err
 		}
 		if lines, err = ledger.BookDrift(before, d, p); err != nil {
+			return err
+		}
+		days := map[int32]bool{}
+		for i := range lines {
+			days[hourOf(lines[i].StartMS)/dayHours] = true
+		}
+		if settle, err = s.unroll(ctx, conn, days); err != nil {
 			return err
 		}
 		w = newSpeller(conn, s.books.dictionary)
@@ -41,6 +49,7 @@ func (s *Store) AddDrift(ctx context.Context, d ledger.Drift, p ledger.Periods) 
 		return nil, fmt.Errorf("add drift: %w", err)
 	}
 	s.learn(w.settle())
+	settle()
 	return lines, nil
 }
 

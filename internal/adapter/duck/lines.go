@@ -69,7 +69,7 @@ func conditionOf(q *ledger.Query, known *sorts) (where string, possible bool) {
 		add("pod_uid = %s", literal(q.PodUID))
 	}
 	if q.Account != "" {
-		add("%s = %s", known.accountSQL(), literal(q.Account))
+		add("%s", known.accountIn([]string{q.Account}))
 	}
 	for _, id := range []struct{ column, text string }{{"entry", q.Entry}, {"id", q.ID}} {
 		if id.text == "" {

@@ -47,6 +47,7 @@ type reportQuery struct {
 	report.Plan
 	walk   *walk
 	sorts  *sorts
+	from   []source
 	groups []group
 	// charged is, by currency, what the groups are charged for hours of the report.
 	charged map[money.Currency]money.Sum
@@ -63,8 +64,13 @@ func (q *reportQuery) run(ctx context.Context) (out report.Report, err error) {
 	if q.sorts, err = readSorts(ctx, q.walk.conn); err != nil {
 		return out, err
 	}
-	if err := q.read(ctx); err != nil {
+	if err := q.sources(ctx); err != nil {
 		return out, err
+	}
+	for _, from := range q.from {
+		if err := q.read(ctx, from); err != nil {
+			return out, err
+		}
 	}
 	if err := q.addPods(ctx); err != nil {
 		return out, err
@@ -201,15 +207,16 @@ func (q *reportQuery) need(d report.Dimension, add func(string, part), textPart 
 	}
 }
 
-// numbers are the sums of a group, in the order in which they are read.
-func (q *reportQuery) numbers() (names []string) {
-	names = []string{"count(*)", "sum(amount)", "sum(share_ms)", "sum(used_ms)", "sum(unused_ms)", "sum(present_ms)", "sum(granted_ms)",
-		"sum(cpu_nanos)", "sum(cpu_request_milli_ms)", "sum(byte_ms)", "sum(request_byte_ms)", "sum(amount) FILTER (NOT graded)"}
+// numbers are the sums of a group, in the order in which they are read, as a table
+// has them.
+func (q *reportQuery) numbers(from source) (names []string) {
+	names = []string{from.lines, "sum(amount)", "sum(share_ms)", "sum(used_ms)", "sum(unused_ms)", "sum(present_ms)", "sum(granted_ms)",
+		"sum(cpu_nanos)", "sum(cpu_request_milli_ms)", "sum(byte_ms)", "sum(request_byte_ms)", from.whole}
 	for i := range gpu.Grades() {
 		names = append(names, fmt.Sprintf("sum(amount%d)", i))
 	}
 	if q.View == report.Apart {
-		names = append(names, "sum(moved)", "sum(moved) FILTER (NOT graded)")
+		names = append(names, "sum(moved)", from.wholeMoved)
 		for i := range gpu.Grades() {
 			names = append(names, fmt.Sprintf("sum(moved%d)", i))
 		}
@@ -217,27 +224,22 @@ func (q *reportQuery) numbers() (names []string) {
 	return names
 }
 
-// read adds up the lines that are in the total.
-func (q *reportQuery) read(ctx context.Context) error {
-	parts, numbers := q.parts(), q.numbers()
-	var columns []string
+// read adds up the lines of one table that are in the total.
+func (q *reportQuery) read(ctx context.Context, from source) error {
+	parts, numbers := q.parts(), q.numbers(from)
+	var columns, by []string
 	var want []column
-	for _, p := range parts {
-		columns, want = append(columns, p.sql+" AS "+p.name+"_"), append(want, p.column)
+	for i, p := range parts {
+		columns, want, by = append(columns, p.sql+" AS "+p.name+"_"), append(want, p.column), append(by, fmt.Sprint(i+1))
 	}
-	by := make([]string, len(parts))
-	for i := range parts {
-		by[i] = fmt.Sprint(i + 1)
-	}
-	columns, want = append(columns, numbers[0]), append(want, column{"lines", bigint})
-	for _, n := range numbers[1:] {
+	for _, n := range numbers {
 		columns, want = append(columns, "coalesce("+n+", 0)::HUGEINT"), append(want, column{n, hugeint})
 	}
 	where, err := q.where(ctx)
 	if err != nil {
 		return err
 	}
-	query := fmt.Sprintf("SELECT %s FROM ledger_line WHERE %s GROUP BY %s", strings.Join(columns, ", "), where, strings.Join(by, ", "))
+	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s GROUP BY %s", strings.Join(columns, ", "), from.table, from.where, where, strings.Join(by, ", "))
 	return q.walk.conn.rows(ctx, query, want, q.walk.words.memo, func(r *row) {
 		g := group{Alike: report.Alike{Charged: !q.Spec.Booked}}
 		for _, p := range parts {
@@ -252,7 +254,7 @@ func (q *reportQuery) read(ctx context.Context) error {
 func (r *row) low() int64 { return int64(at[halves](r).low) }
 
 func (q *reportQuery) tally(r *row, g *group) {
-	g.Lines = int(r.i64())
+	g.Lines = int(r.low())
 	g.Amount = r.sum()
 	g.ShareMS, g.UsedMS, g.UnusedMS, g.PresentMS, g.GrantedMS = r.low(), r.low(), r.low(), r.low(), r.low()
 	g.CPUNanos, g.CPURequestMilliMS, g.ByteMS, g.RequestByteMS = r.low(), r.low(), r.wide(), r.wide()

@@ -133,14 +133,20 @@ func (q *reportQuery) driftCurrencies(ctx context.Context, of map[money.Currency
 	if !any {
 		return nil
 	}
-	query := "SELECT DISTINCT sort FROM ledger_line WHERE " + q.chargedSQL() + " AND " + drifts
-	return q.walk.conn.rows(ctx, query, columnsOf("sort", integer), q.walk.words.memo, func(r *row) {
-		if s, err := q.sorts.get(r.i32()); err != nil {
-			r.memo.fail(err)
-		} else {
-			assetsOf(of, s.currency)
+	for _, from := range q.from {
+		query := fmt.Sprintf("SELECT DISTINCT sort FROM %s WHERE %s AND %s AND %s", from.table, from.where, q.chargedSQL(), drifts)
+		err := q.walk.conn.rows(ctx, query, columnsOf("sort", integer), q.walk.words.memo, func(r *row) {
+			if s, err := q.sorts.get(r.i32()); err != nil {
+				r.memo.fail(err)
+			} else {
+				assetsOf(of, s.currency)
+			}
+		})
+		if err != nil {
+			return err
 		}
-	})
+	}
+	return nil
 }
 
 // leftOut is for reports of less than all that was booked: it reads what of the
@@ -158,34 +164,36 @@ func (q *reportQuery) leftOut(ctx context.Context, of map[money.Currency]*report
 	if q.Spec.Booked {
 		scope = fmt.Sprintf("(%s OR %s)", scope, booked)
 	}
-	query := fmt.Sprintf("SELECT sort, %s, %s, sum(amount)::HUGEINT, %s FROM ledger_line WHERE %s AND %s GROUP BY ALL", booked, q.chargedSQL(), moved, scope,
-		q.sorts.which(func(s *lineSort) bool { return s.priced && q.Shows(s.entryKind) }))
 	rest, all := map[money.Currency]money.Sum{}, map[money.Currency]money.Sum{}
 	want := columnsOf("sort", integer, "booked", boolean, "charged", boolean, "amount", hugeint, "moved", hugeint)
-	err := q.walk.conn.rows(ctx, query, want, q.walk.words.memo, func(r *row) {
-		s, err := q.sorts.get(r.i32())
+	for _, from := range q.from {
+		query := fmt.Sprintf("SELECT sort, %s, %s, sum(amount)::HUGEINT, %s FROM %s WHERE %s AND %s AND %s GROUP BY ALL", booked, q.chargedSQL(), moved, from.table, from.where, scope,
+			q.sorts.which(func(s *lineSort) bool { return s.priced && q.Shows(s.entryKind) }))
+		err := q.walk.conn.rows(ctx, query, want, q.walk.words.memo, func(r *row) {
+			s, err := q.sorts.get(r.i32())
+			if err != nil {
+				r.memo.fail(err)
+				return
+			}
+			booked, charged, sum := r.boolean(), r.boolean(), r.sum()
+			sum.AddSum(r.sum())
+			a := assetsOf(of, s.currency)
+			if s.entryKind == "" || !charged {
+				return
+			}
+			addTo(all, s.currency, sum)
+			switch {
+			case !booked:
+				a.Later.AddSum(sum.Neg())
+			case q.Charges && s.kind != ledger.Charge:
+				a.Charges.AddSum(sum.Neg())
+			default:
+				addTo(rest, s.currency, sum)
+			}
+		})
 		if err != nil {
-			r.memo.fail(err)
-			return
+			return err
 		}
-		booked, charged, sum := r.boolean(), r.boolean(), r.sum()
-		sum.AddSum(r.sum())
-		a := assetsOf(of, s.currency)
-		if s.entryKind == "" || !charged {
-			return
-		}
-		addTo(all, s.currency, sum)
-		switch {
-		case !booked:
-			a.Later.AddSum(sum.Neg())
-		case q.Charges && s.kind != ledger.Charge:
-			a.Charges.AddSum(sum.Neg())
-		default:
-			addTo(rest, s.currency, sum)
-		}
-	})
-	if err != nil {
-		return err
 	}
 	for c, sum := range rest {
 		in := included[c]

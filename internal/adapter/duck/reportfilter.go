@@ -59,7 +59,7 @@ func (q *reportQuery) filter(ctx context.Context, f *report.Filter) (string, err
 	case report.Note:
 		return q.byNote(f, takes), nil
 	case report.Account:
-		return among2(q.sorts.accountSQL(), f), nil
+		return not(q.sorts.accountIn(f.In), f.Not), nil
 	}
 	inside, err := q.ofPods(ctx, f)
 	if err != nil {
@@ -85,6 +85,13 @@ func among2(expression string, f *report.Filter) string {
 		not = "NOT "
 	}
 	return "(" + expression + ") " + not + "IN (" + strings.Join(values, ", ") + ")"
+}
+
+func not(condition string, not bool) string {
+	if not {
+		return "NOT " + condition
+	}
+	return condition
 }
 
 // sortValue is the value of a dimension that the sort of a line tells, nil where it
@@ -136,7 +143,7 @@ func (q *reportQuery) ofPods(ctx context.Context, f *report.Filter) (string, err
 	case report.Namespace:
 		return among2("CASE namespace WHEN '' THEN "+literal(report.Unknown)+" ELSE namespace END", f), nil
 	case report.Pod:
-		return among2(q.sorts.holderSQL(), f), nil
+		return not(q.sorts.holderIn(f.In), f.Not), nil
 	}
 	takes := func(p *report.PodDimensions) bool { return slices.Contains(f.In, f.By.OfPod(p)) != f.Not }
 	var ids []string

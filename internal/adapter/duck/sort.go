@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gputally/gputally/internal/core/allocation"
@@ -168,17 +169,37 @@ func (s *sorts) accountSQL() string {
 	return "coalesce(account, CASE sort" + of.String() + " ELSE " + pod + " END)"
 }
 
-// holderSQL is workload.Holder.Account of a line's holder as an expression of SQL.
-func (s *sorts) holderSQL() string {
-	var of strings.Builder
-	for i := range s.all {
-		if kind := s.all[i].holderKind; kind != workload.KindPod {
-			fmt.Fprintf(&of, " WHEN %d THEN %s", i, literal(workload.Holder{Kind: kind}.Account()))
+// accountIn is the condition that a line's account is one of some, without making
+// the account of each line.
+func (s *sorts) accountIn(accounts []string) string {
+	values := make([]string, len(accounts))
+	for i, a := range accounts {
+		values[i] = literal(a)
+	}
+	fixed := s.which(func(s *lineSort) bool { return s.hasAccount && slices.Contains(accounts, s.account) })
+	return fmt.Sprintf("(CASE WHEN account IS NOT NULL THEN account IN (%s) WHEN %s THEN true WHEN %s THEN false ELSE %s END)",
+		strings.Join(values, ", "), fixed, s.which(func(s *lineSort) bool { return s.hasAccount }), s.holderIn(accounts))
+}
+
+// holderIn is the condition that workload.Holder.Account of a line's holder is one of
+// some.
+func (s *sorts) holderIn(accounts []string) string {
+	or := []string{s.which(func(s *lineSort) bool {
+		return s.holderKind != workload.KindPod && slices.Contains(accounts, workload.Holder{Kind: s.holderKind}.Account())
+	})}
+	for _, a := range accounts {
+		for i, c := range a {
+			if c == '/' && i+1 < len(a) { // no name is empty
+				or = append(or, fmt.Sprintf("namespace = %s AND pod_name = %s AND %s", literal(a[:i]), literal(a[i+1:]), s.ofPods()))
+			}
+		}
+		if uid, ok := strings.CutPrefix(a, "uid:"); ok {
+			or = append(or, fmt.Sprintf("pod_name = '' AND pod_uid = %s AND %s", literal(uid), s.ofPods()))
 		}
 	}
-	pod := "CASE pod_name WHEN '' THEN 'uid:' || pod_uid ELSE namespace || '/' || pod_name END"
-	if of.Len() == 0 {
-		return pod
-	}
-	return "CASE sort" + of.String() + " ELSE " + pod + " END"
+	return "(" + strings.Join(or, " OR ") + ")"
+}
+
+func (s *sorts) ofPods() string {
+	return s.which(func(s *lineSort) bool { return s.holderKind == workload.KindPod })
 }

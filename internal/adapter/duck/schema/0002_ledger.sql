@@ -140,6 +140,63 @@ CREATE TABLE ledger_line (
   moved5               BIGINT
 );
 
+-- Days of which ledger_day has all lines, as number of days since 1970. A day goes
+-- from here when a line comes to it, and comes back when it is compacted again.
+CREATE TABLE ledger_rolled (
+  day INTEGER NOT NULL
+);
+
+-- Lines of a day that differ in their hours and ids alone, added up: reports by days
+-- read a fraction of the rows. Rows of days that are not in ledger_rolled count for
+-- nothing. hour is the first of the day. lines is how many there are; whole and
+-- whole_moved are the amounts of those that are not graded; the columns that end the
+-- row are of those that are.
+CREATE TABLE ledger_day (
+  hour                 INTEGER  NOT NULL,
+  period               INTEGER  NOT NULL,
+  sort                 INTEGER  NOT NULL,
+  cluster              VARCHAR  NOT NULL,
+  node                 VARCHAR  NOT NULL,
+  slot                 VARCHAR  NOT NULL,
+  device               VARCHAR  NOT NULL,
+  instance             UINTEGER NOT NULL,
+  since_ms             BIGINT   NOT NULL,
+  model                VARCHAR  NOT NULL,
+  profile              VARCHAR  NOT NULL,
+  namespace            VARCHAR  NOT NULL,
+  pod_name             VARCHAR  NOT NULL,
+  pod_uid              VARCHAR  NOT NULL,
+  account              VARCHAR,
+  note                 VARCHAR,
+  pod                  BIGINT,
+  lines                BIGINT   NOT NULL,
+  amount               BIGINT,
+  whole                BIGINT,
+  moved                BIGINT,
+  whole_moved          BIGINT,
+  share_ms             BIGINT   NOT NULL,
+  used_ms              BIGINT   NOT NULL,
+  unused_ms            BIGINT   NOT NULL,
+  byte_ms              HUGEINT  NOT NULL,
+  present_ms           BIGINT   NOT NULL,
+  granted_ms           BIGINT   NOT NULL,
+  cpu_nanos            BIGINT   NOT NULL,
+  cpu_request_milli_ms BIGINT   NOT NULL,
+  request_byte_ms      HUGEINT  NOT NULL,
+  amount0              BIGINT,
+  moved0               BIGINT,
+  amount1              BIGINT,
+  moved1               BIGINT,
+  amount2              BIGINT,
+  moved2               BIGINT,
+  amount3              BIGINT,
+  moved3               BIGINT,
+  amount4              BIGINT,
+  moved4               BIGINT,
+  amount5              BIGINT,
+  moved5               BIGINT
+);
+
 -- Hours of nodes as last rated. Replaced when they are rated again, as are the rows
 -- of the two tables that follow.
 CREATE TABLE ledger_rated (
