@@ -77,8 +77,12 @@ func (o *options) check() error {
 	return errors.Join(missing...)
 }
 
-func (o *options) prices() string { return filepath.Join(o.files, "prices.yaml") }
-func (o *options) policy() string { return filepath.Join(o.files, "policy.yaml") }
+// The files that the server reads are copies, so that whoever plays with them
+// changes nothing of the project.
+const pricesFile, policyFile = "prices.yaml", "policy.yaml"
+
+func (o *options) prices() string { return filepath.Join(o.files, pricesFile) }
+func (o *options) policy() string { return filepath.Join(o.files, policyFile) }
 
 // seed makes each demo's month the same, but for its dates.
 const seed = 2026
@@ -133,6 +137,15 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 // begin starts the server, the nodes and their agents.
 func (d *demo) begin(ctx context.Context) error {
 	fmt.Fprintln(d.out, "Three GPU nodes on this machine. The GPUs, the kubelets and the API servers are\nstand-ins; the agents, the server, NVML's binding and the processes are real.")
+	for from, name := range map[string]string{d.prices(): pricesFile, d.policy(): policyFile} {
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(d.dir, name), text, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("copy %s: %w", name, err)
+		}
+	}
 	var err error
 	if d.server, err = d.startServer(ctx); err != nil {
 		return err

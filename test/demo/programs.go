@@ -76,7 +76,7 @@ func (d *demo) startServer(ctx context.Context) (*program, error) {
 		return nil, err
 	}
 	p, err := d.start(ctx, "server", address, nil, "gputally", "server", "--data-dir", filepath.Join(d.dir, "ledger"),
-		"--listen", address, "--price-book", d.prices(), "--policy-file", d.policy())
+		"--listen", address, "--price-book", filepath.Join(d.dir, pricesFile), "--policy-file", filepath.Join(d.dir, policyFile))
 	if err != nil {
 		return nil, err
 	}

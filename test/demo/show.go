@@ -120,11 +120,12 @@ func (d *demo) invite() {
 		fmt.Fprintf(d.out, "  %s\n      %s\n", line, t.what)
 	}
 	fmt.Fprintf(d.out, `
-Change a price in %s or the policy in
-%s, save, and the month is rated again.
-Logs, spools and the ledger are in %s.
+Change a price or the policy, save, and the month is rated again:
+  %s
+  %s
+Logs, spools and the ledger are in the same folder.
 
-Press Ctrl-C to end. `, short(d.prices()), short(d.policy()), d.dir)
+Press Ctrl-C to end. `, filepath.Join(d.dir, pricesFile), filepath.Join(d.dir, policyFile))
 }
 
 // try is a command worth trying.
