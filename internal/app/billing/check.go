@@ -30,7 +30,8 @@ func (s *Service) CheckLedger(ctx context.Context, r inquiry.CheckRequest, progr
 	if !r.Months {
 		return out, nil
 	}
-	return out, s.checkClosed(ctx, from, to, progress, &out)
+	err = s.checkClosed(ctx, from, to, progress, &out)
+	return out, err
 }
 
 func later(a, b time.Time) time.Time {
