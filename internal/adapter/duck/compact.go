@@ -54,75 +54,48 @@ func (s *Store) Compactable(ctx context.Context, before time.Time) (out []time.T
 // Compact makes a day of UTC fast to read: it writes the day's lines again, those of
 // each GPU together and by time, and adds up those that differ in their hours alone
 // (ledger_day). Nothing of a line changes but where it lies, and lines that come
-// later are read as well. Nothing is booked meanwhile; batches are appended.
+// later are read as well.
+//
+// Nothing is booked meanwhile. Batches are appended: the tables are others, so the
+// database is not held for writing, and only becoming durable waits.
 func (s *Store) Compact(ctx context.Context, day time.Time) error {
-	s.books.keep.Lock()
-	defer s.books.keep.Unlock()
 	number := dayOf(day)
-	hours := fmt.Sprintf("hour BETWEEN %d AND %d", number*dayHours, number*dayHours+dayHours-1)
-	parts, err := s.nodeParts(ctx, hours)
-	for _, part := range parts {
-		if err == nil {
-			err = s.rewrite(ctx, hours+" AND "+part)
-		}
-	}
-	if err == nil {
-		err = s.roll(ctx, number, hours)
-	}
-	if err != nil {
+	if err := s.compact(ctx, number); err != nil {
 		return fmt.Errorf("compact %s: %w", hourTime(number*dayHours).Format(time.DateOnly), err)
 	}
 	return nil
 }
 
-// nodeParts cuts the lines of some hours into parts of about linesAtOnce by nodes, in
-// their order, so that nobody waits long for the database.
-func (s *Store) nodeParts(ctx context.Context, hours string) (out []string, err error) {
-	type name struct{ cluster, node string }
-	var first, last name
-	rows := int64(0)
-	end := func() {
-		if rows > 0 {
-			out = append(out, fmt.Sprintf("(cluster > %s OR cluster = %[1]s AND node >= %s) AND (cluster < %s OR cluster = %[3]s AND node <= %s)",
-				literal(first.cluster), literal(first.node), literal(last.cluster), literal(last.node)))
-		}
+func (s *Store) compact(ctx context.Context, day int32) error {
+	s.books.keep.Lock()
+	defer s.books.keep.Unlock()
+	if err := s.usable(); err != nil {
+		return err
 	}
-	query := "SELECT cluster, node, count(*) FROM ledger_line WHERE " + hours + " GROUP BY cluster, node ORDER BY cluster, node"
-	err = s.ask(ctx, query, columnsOf("cluster", text, "node", text, "rows", bigint), func(r *row) {
-		next, n := name{r.text(), r.text()}, r.i64()
-		if rows+n > linesAtOnce {
-			end()
-			rows = 0
-		}
-		if rows == 0 {
-			first = next
-		}
-		rows, last = rows+n, next
-	})
-	end()
-	return out, err
-}
-
-// locked runs f in one transaction while the database is held for writing.
-func (s *Store) locked(ctx context.Context, f func(context.Context, *columnar) error) error {
-	done, err := s.begin(ctx)
+	conn, err := connectColumnar(s.columns)
 	if err != nil {
 		return err
 	}
-	defer done()
-	return s.change(ctx, f)
-}
-
-// rewrite writes the lines that meet a condition again, in order.
-func (s *Store) rewrite(ctx context.Context, where string) error {
-	return s.locked(ctx, func(ctx context.Context, conn *columnar) error {
-		return conn.run(ctx,
-			"CREATE TEMP TABLE sorted AS SELECT * FROM ledger_line WHERE "+where+" ORDER BY cluster, node, device, hour, sort",
-			"DELETE FROM ledger_line WHERE "+where,
-			"INSERT INTO ledger_line SELECT * FROM sorted",
-			"DROP TABLE sorted",
-		)
-	})
+	defer conn.close()
+	lines := fmt.Sprintf("hour BETWEEN %d AND %d", day*dayHours, day*dayHours+dayHours-1)
+	err = conn.exec(ctx, "CREATE TEMP TABLE sorted AS SELECT * FROM ledger_line WHERE "+lines+" ORDER BY cluster, node, device, hour, sort")
+	if err != nil {
+		return s.judge(err)
+	}
+	err = conn.run(context.WithoutCancel(ctx), append(append([]string{
+		"BEGIN TRANSACTION",
+		"DELETE FROM ledger_line WHERE " + lines,
+		"INSERT INTO ledger_line SELECT * FROM sorted",
+	}, rolling(day)...), "COMMIT", "DROP TABLE sorted")...)
+	if err != nil {
+		// A rollback fails where the commit ended the transaction already.
+		_ = conn.exec(context.WithoutCancel(ctx), "ROLLBACK")
+		return s.judge(err)
+	}
+	s.write.Lock()
+	defer s.write.Unlock()
+	s.books.rolled[day] = true
+	return nil
 }
 
 func (c *columnar) run(ctx context.Context, statements ...string) error {
@@ -134,9 +107,9 @@ func (c *columnar) run(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// roll adds the lines of a day up. Sums that do not fit their columns are an error,
-// and the day's lines are read then, one by one.
-func (s *Store) roll(ctx context.Context, day int32, hours string) error {
+// rolling adds the lines of a day up. Sums that do not fit their columns are an
+// error, and the day's lines are read one by one then.
+func rolling(day int32) []string {
 	keys := make([]string, len(dayKeys))
 	for i, c := range dayKeys {
 		keys[i] = c.name
@@ -146,19 +119,12 @@ func (s *Store) roll(ctx context.Context, day int32, hours string) error {
 	for _, c := range daySums {
 		columns = append(columns, "sum("+c.name+")")
 	}
-	err := s.locked(ctx, func(ctx context.Context, conn *columnar) error {
-		return conn.run(ctx,
-			fmt.Sprintf("DELETE FROM ledger_day WHERE hour = %d", day*dayHours),
-			fmt.Sprintf("DELETE FROM ledger_rolled WHERE day = %d", day),
-			fmt.Sprintf("INSERT INTO ledger_day SELECT %s FROM ledger_line WHERE %s GROUP BY %s ORDER BY cluster, node, device, sort",
-				strings.Join(columns, ", "), hours, strings.Join(keys, ", ")),
-			fmt.Sprintf("INSERT INTO ledger_rolled VALUES (%d)", day),
-		)
-	})
-	if err == nil {
-		s.books.rolled[day] = true
+	return []string{
+		fmt.Sprintf("DELETE FROM ledger_day WHERE hour = %d", day*dayHours),
+		fmt.Sprintf("DELETE FROM ledger_rolled WHERE day = %d", day),
+		fmt.Sprintf("INSERT INTO ledger_day SELECT %s FROM sorted GROUP BY %s ORDER BY cluster, node, device, sort", strings.Join(columns, ", "), strings.Join(keys, ", ")),
+		fmt.Sprintf("INSERT INTO ledger_rolled VALUES (%d)", day),
 	}
-	return err
 }
 
 // unroll takes days to which lines come from those whose sums count, in the

@@ -19,7 +19,9 @@ type Options struct {
 	// Threads is how many threads a query may use (2).
 	Threads int
 	// LogBytes is the size of the write-ahead log at which DuckDB itself makes a
-	// checkpoint (16 MiB). Checkpoint is called more often than that.
+	// checkpoint (64 MiB). Checkpoint is called more often than that, but for a
+	// backlog: each one writes the end of every table again, so too many cost more
+	// than what they are made for.
 	LogBytes int64
 	// Now tells the time, for the names of files set aside; time.Now.
 	Now func() time.Time
@@ -33,7 +35,7 @@ func (o Options) withDefaults() Options {
 		o.Threads = 2
 	}
 	if o.LogBytes <= 0 {
-		o.LogBytes = 16 << 20
+		o.LogBytes = 64 << 20
 	}
 	if o.Now == nil {
 		o.Now = time.Now

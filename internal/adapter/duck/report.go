@@ -257,7 +257,7 @@ func (q *reportQuery) tally(r *row, g *group) {
 	g.Lines = int(r.low())
 	g.Amount = r.sum()
 	g.ShareMS, g.UsedMS, g.UnusedMS, g.PresentMS, g.GrantedMS = r.low(), r.low(), r.low(), r.low(), r.low()
-	g.CPUNanos, g.CPURequestMilliMS, g.ByteMS, g.RequestByteMS = r.low(), r.low(), r.wide(), r.wide()
+	g.CPUNanos, g.CPURequestMilliMS, g.ByteMS, g.RequestByteMS = r.wide(), r.wide(), r.wide(), r.wide()
 	rank := g.line.Grade.Rank()
 	q.grades(r, g, rank)
 	if q.View == report.Apart {

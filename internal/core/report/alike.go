@@ -44,15 +44,15 @@ type Tally struct {
 	Grades [gpu.GradeCount]money.Sum
 
 	ShareMS, UsedMS, UnusedMS, PresentMS, GrantedMS int64
-	CPUNanos, CPURequestMilliMS                     int64
+	CPUNanos, CPURequestMilliMS                     ledger.Wide
 	ByteMS, RequestByteMS                           ledger.Wide
 }
 
-// tallyOf is the numbers of one line.
+// of is the numbers of one line.
 func (t *Tally) of(l *ledger.Line, view View) {
 	*t = Tally{
 		Lines: 1, Priced: l.Amount != nil, ShareMS: l.ShareMS, UsedMS: l.UsedMS, UnusedMS: l.UnusedMS, PresentMS: l.PresentMS,
-		GrantedMS: l.GrantedMS, CPUNanos: l.CPUNanos, CPURequestMilliMS: l.CPURequestMilliMS, ByteMS: l.ByteMS, RequestByteMS: l.RequestByteMS,
+		GrantedMS: l.GrantedMS, CPUNanos: ledger.WideOf(l.CPUNanos), CPURequestMilliMS: ledger.WideOf(l.CPURequestMilliMS), ByteMS: l.ByteMS, RequestByteMS: l.RequestByteMS,
 	}
 	if !t.Priced {
 		return

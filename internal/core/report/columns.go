@@ -39,9 +39,10 @@ type Quantities struct {
 	PresentMS, GrantedMS int64
 	// HeldByteMS is GPU memory × time that workloads held, byte-milliseconds.
 	HeldByteMS ledger.Wide
-	// Of workloads' CPU and memory of the nodes.
-	CPUNanos          int64
-	CPURequestMilliMS int64
+	// Of workloads' CPU and memory of the nodes. A fleet of some thousand CPUs fills
+	// 64 bits with the nanoseconds of a month.
+	CPUNanos          ledger.Wide
+	CPURequestMilliMS ledger.Wide
 	MemoryByteMS      ledger.Wide
 	RequestByteMS     ledger.Wide
 }
@@ -169,8 +170,8 @@ func (s *sums) count(l *ledger.Line, class ledger.Class, t *Tally) {
 			s.LeakedMS += t.ShareMS
 		}
 	case allocation.ResourceCPU:
-		s.CPUNanos += t.CPUNanos
-		s.CPURequestMilliMS += t.CPURequestMilliMS
+		s.CPUNanos.Add(t.CPUNanos)
+		s.CPURequestMilliMS.Add(t.CPURequestMilliMS)
 	case allocation.ResourceMemory:
 		s.MemoryByteMS.Add(t.ByteMS)
 		s.RequestByteMS.Add(t.RequestByteMS)
@@ -208,8 +209,8 @@ func (q *Quantities) plus(o *Quantities) {
 	q.PresentMS += o.PresentMS
 	q.GrantedMS += o.GrantedMS
 	q.HeldByteMS.Add(o.HeldByteMS)
-	q.CPUNanos += o.CPUNanos
-	q.CPURequestMilliMS += o.CPURequestMilliMS
+	q.CPUNanos.Add(o.CPUNanos)
+	q.CPURequestMilliMS.Add(o.CPURequestMilliMS)
 	q.MemoryByteMS.Add(o.MemoryByteMS)
 	q.RequestByteMS.Add(o.RequestByteMS)
 }

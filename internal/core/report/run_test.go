@@ -135,8 +135,8 @@ func TestColumns(t *testing.T) {
 	w := november(t)
 	r := run(t, w, by(nov, Namespace))
 	ml, web, idle := r.Sections[0].Rows[0], r.Sections[0].Rows[1], r.Sections[0].Rows[2]
-	got := fmt.Sprintf("gpu %s cpu %s; allocated %g used %g unused %g leaked %g present %g granted %g; %g GiBh; cpu %d",
-		ml.Cost.GPU, ml.Cost.CPU, Hours(ml.AllocatedMS), Hours(ml.UsedMS), Hours(ml.UnusedMS), Hours(ml.LeakedMS), Hours(ml.PresentMS), Hours(ml.GrantedMS), GiBHours(ml.HeldByteMS), ml.CPUNanos)
+	got := fmt.Sprintf("gpu %s cpu %s; allocated %g used %g unused %g leaked %g present %g granted %g; %g GiBh; cpu %s",
+		ml.Cost.GPU, ml.Cost.CPU, Hours(ml.AllocatedMS), Hours(ml.UsedMS), Hours(ml.UnusedMS), Hours(ml.LeakedMS), Hours(ml.PresentMS), Hours(ml.GrantedMS), GiBHours(ml.HeldByteMS), ml.CPUNanos.String())
 	same(t, []string{got}, "gpu 18.00 cpu 2.00; allocated 1.5 used 0.75 unused 0.375 leaked 0 present 1.5 granted 1.5; 1.5 GiBh; cpu 12600000")
 	if Hours(web.LeakedMS) != 2.0/6 || web.AllocatedMS != hourMS {
 		t.Errorf("web leaks %g of %g hours", Hours(web.LeakedMS), Hours(web.AllocatedMS))

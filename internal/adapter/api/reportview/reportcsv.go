@@ -119,7 +119,7 @@ func csvColumns(c *v1.Columns) []string {
 	for _, n := range []int64{q.GPUMS, q.AllocatedGPUMS, q.UsedGPUMS, q.ReservedUnusedGPUMS, q.LeakedGPUMS, q.PresentMS, q.GrantedMS} {
 		out = append(out, strconv.FormatInt(n, 10))
 	}
-	out = append(out, q.HeldByteMS.String(), strconv.FormatInt(q.CPUNS, 10), strconv.FormatInt(q.CPURequestMilliMS, 10), q.MemoryByteMS.String(), q.MemoryRequestByteMS.String())
+	out = append(out, q.HeldByteMS.String(), q.CPUNS.String(), q.CPURequestMilliMS.String(), q.MemoryByteMS.String(), q.MemoryRequestByteMS.String())
 	for _, n := range []int64{u.GPUMS, u.CPUMS, u.MemoryMS, int64(c.Lines)} {
 		out = append(out, strconv.FormatInt(n, 10))
 	}

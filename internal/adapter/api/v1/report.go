@@ -111,8 +111,8 @@ type Quantities struct {
 	PresentMS           int64       `json:"present_ms" doc:"Time in which pods held something, on each partition."`
 	GrantedMS           int64       `json:"granted_ms" doc:"Time in which pods had a grant, on each partition."`
 	HeldByteMS          ledger.Wide `json:"held_byte_ms" doc:"GPU memory × time that workloads held."`
-	CPUNS               int64       `json:"cpu_ns" doc:"CPU time of workloads, in nanoseconds."`
-	CPURequestMilliMS   int64       `json:"cpu_request_milli_ms" doc:"Thousandths of CPUs asked for × milliseconds."`
+	CPUNS               ledger.Wide `json:"cpu_ns" doc:"CPU time of workloads, in nanoseconds."`
+	CPURequestMilliMS   ledger.Wide `json:"cpu_request_milli_ms" doc:"Thousandths of CPUs asked for × milliseconds."`
 	MemoryByteMS        ledger.Wide `json:"memory_byte_ms" doc:"Memory of the nodes × time that workloads used."`
 	MemoryRequestByteMS ledger.Wide `json:"memory_request_byte_ms"`
 }
