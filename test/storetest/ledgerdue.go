@@ -31,15 +31,22 @@ func podsOf(bookings []rating.Booking, l *ledger.Line) (report.PodDimensions, bo
 	return report.PodDimensions{}, false
 }
 
-// due lists what is due, as "node+hours after Start".
+// due lists what is due of the test's cluster, as "node+hours after Start".
 func (b *books) due(before int) string {
+	b.t.Helper()
+	return b.dueOf("test", before)
+}
+
+func (b *books) dueOf(cluster string, before int) string {
 	b.t.Helper()
 	at := startTime().Add(time.Duration(before) * time.Hour)
 	list, err := b.Due(context.Background(), at, 100_000)
 	b.must(err)
 	var out []string
 	for _, d := range list {
-		out = append(out, fmt.Sprintf("%s+%d", d.Node, (d.HourMS-Start)/3_600_000))
+		if d.Cluster == cluster {
+			out = append(out, fmt.Sprintf("%s+%d", d.Node, (d.HourMS-Start)/3_600_000))
+		}
 	}
 	n, oldest, err := b.Backlog(context.Background(), at)
 	b.must(err)
@@ -132,6 +139,7 @@ func dueHours(t *testing.T, open OpenLedger) {
 // holesAreDue: hours in which a machine was there and sent nothing have no records,
 // and are paid for.
 func holesAreDue(t *testing.T, open OpenLedger) {
+	b := startBooks(t, open)
 	for _, c := range []struct {
 		name    string
 		batches []usage.Batch
@@ -146,22 +154,20 @@ func holesAreDue(t *testing.T, open OpenLedger) {
 		{"a clock that was wrong", []usage.Batch{window("n", "p", 1, 30), window("n", "p", 2, 500*24*60)}, "n+0 n+11999 n+12000"},
 		{"nodes are told apart", []usage.Batch{window("m", "p", 1, 30), window("n", "p", 1, 2*60+10)}, "m+0 n+2"},
 	} {
-		b := startBooks(t, open)
-		for i, batch := range c.batches {
-			batch.Seq = uint64(i + 1)
-			batch.Agent = fmt.Sprint(batch.Node, batch.ProviderID)
+		for j, batch := range c.batches {
+			batch.Seq, batch.Cluster = uint64(j+1), c.name
+			batch.Agent = fmt.Sprint(c.name, batch.Node, batch.ProviderID)
 			b.send(batch)
 		}
-		if got := b.due(100_000); got != c.want {
+		if got := b.dueOf(c.name, 100_000); got != c.want {
 			t.Errorf("%s: due is %q, want %q", c.name, got, c.want)
 		}
 	}
-	b := startBooks(t, open)
 	gap := window("n", "p", 1, 3*60)
 	gap.Partitions, gap.Holders, gap.Grants, gap.Pods = nil, nil, nil, nil
 	gap.Gap = &usage.Gap{Reason: "agent_down", Span: usage.Span{StartMS: Start + 30*60_000, DurationMS: 2 * 3_600_000}, Boot: "x", FirstSeq: 1, LastSeq: 2}
 	b.send(gap)
-	if got := b.due(100); got != "n+0 n+1 n+2 n+3" {
+	if got := b.dueOf("test", 100); got != "n+0 n+1 n+2 n+3" {
 		t.Errorf("a gap: due is %q", got)
 	}
 }

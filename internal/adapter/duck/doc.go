@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package duck owns the usage journal in DuckDB: its files, its schema and the
-// migrations of it, what makes a batch count once, what is durable, the sealing
-// of old hours to Parquet, backup and restore.
+// Package duck owns the usage journal and the ledger in DuckDB: their files, their
+// schema and the migrations of it, what makes a batch count once, what is due to be
+// rated, what makes a booking whole, what is durable, the sealing of old hours to
+// Parquet, the files of closed months, reports by SQL, backup and restore.
 //
 // What it promises:
 //   - A batch whose Append returned nil is in the journal as a whole or, if it
@@ -14,8 +15,14 @@
 //   - An hour is at every moment either in the tables or in Parquet files that
 //     the table usage_sealed names, late batches apart, which may be in both
 //     places but are each in one.
+//   - Bookings are added whole, all of a call or none, and take their hours off the
+//     list of due ones in the same transaction. Lines are only ever added.
+//   - A month that CloseMonth returned is closed with its statements, whose file was
+//     durable before.
+//   - A report is what core/report makes of every line, cost and pod.
 //
 // One process has the database open; others ask that process. What a batch means
-// is package usage's business, when to write, checkpoint and seal that of
+// is package usage's business, what a line means package ledger's, which rows a report
+// has package report's, when to write, checkpoint and seal that of
 // app/server. The reasons for DuckDB are in docs/decisions/0001-embedded-duckdb.md.
 package duck
