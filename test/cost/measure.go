@@ -140,8 +140,8 @@ func observe(agents []*stage.Agent, o options) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		took := float64(time.Since(began))
-		rows[i] = row{user: float64(after.user-before[i].user) / took, kernel: float64(after.kernel-before[i].kernel) / took, load: load()}
+		user, kernel := after.since(before[i], time.Since(began))
+		rows[i] = row{user: user, kernel: kernel, load: load()}
 		if rows[i].memory, err = readMemory(a.PID); err != nil {
 			return nil, err
 		}

@@ -11,16 +11,24 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gputally/gputally/test/stage"
 )
 
 // tick is the unit of CPU time in /proc/PID/stat: USER_HZ, 100 on every Linux.
 const tick = 10 * time.Millisecond
 
-// cpuTime is what a process has used, in user mode and in the kernel.
-type cpuTime struct{ user, kernel time.Duration }
+// cpuTime is what a process has used, threads that have ended included: exactly in
+// all, and in ticks in user mode and in the kernel. A calm agent uses less than a
+// tick in some seconds.
+type cpuTime struct{ all, user, kernel time.Duration }
 
 func readCPU(pid int) (cpuTime, error) {
+	var all unix.Timespec
+	if err := unix.ClockGettime(cpuClock(pid), &all); err != nil {
+		return cpuTime{}, fmt.Errorf("read CPU time of process %d: %w", pid, err)
+	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return cpuTime{}, fmt.Errorf("read CPU time: %w", err)
@@ -34,7 +42,22 @@ func readCPU(pid int) (cpuTime, error) {
 	if err = errors.Join(err, also); err != nil {
 		return cpuTime{}, fmt.Errorf("read CPU time: %w", err)
 	}
-	return cpuTime{time.Duration(user) * tick, time.Duration(kernel) * tick}, nil
+	return cpuTime{time.Duration(all.Nano()), time.Duration(user) * tick, time.Duration(kernel) * tick}, nil
+}
+
+// cpuClock is the clock that counts a process's CPU time, as clock_getcpuclockid(3)
+// makes its id: the process turned over, and CPUCLOCK_SCHED.
+func cpuClock(pid int) int32 { return int32(^pid<<3 | 2) }
+
+// since is what was used between two readings, by time: 1 is one core. What is in
+// user mode and in the kernel are shares of all, as the ticks have them; with no tick
+// at all, all is the user's.
+func (t cpuTime) since(before cpuTime, took time.Duration) (user, kernel float64) {
+	all := float64(t.all-before.all) / float64(took)
+	if ticks := t.user + t.kernel - before.user - before.kernel; ticks > 0 {
+		kernel = all * float64(t.kernel-before.kernel) / float64(ticks)
+	}
+	return all - kernel, kernel
 }
 
 // memory is what a process has of the machine's memory, bytes: all of it, the
