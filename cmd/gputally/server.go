@@ -197,5 +197,8 @@ func (f *serverFlags) run(c *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A file that may get no larger is an error to live with, as a full disk is.
+	// In a thread of DuckDB's this signal would end the program.
+	signal.Ignore(syscall.SIGXFSZ)
 	return serveLedger(ctx, f, log)
 }

@@ -156,7 +156,7 @@ func (s *Store) usable() error {
 func (s *Store) judge(err error) error {
 	text := err.Error()
 	if !errors.Is(err, journal.ErrBroken) && (strings.Contains(text, "database has been invalidated") || strings.Contains(text, "FATAL Error")) {
-		err = fmt.Errorf("%w: %w", journal.ErrBroken, err)
+		err = fmt.Errorf("%w: %w%s", journal.ErrBroken, err, s.hint(text))
 	}
 	if errors.Is(err, journal.ErrBroken) {
 		s.mu.Lock()
@@ -164,6 +164,18 @@ func (s *Store) judge(err error) error {
 		s.mu.Unlock()
 	}
 	return err
+}
+
+// noRoom are the words of a disk that is full, or of a limit that is reached.
+var noRoom = regexp.MustCompile(`(?i)no space left|file too large|quota exceeded`)
+
+// hint says what to do about an error that ends the database, where that is known.
+// One of a commit passes by itself; DuckDB gives up where a checkpoint fails.
+func (s *Store) hint(text string) string {
+	if !noRoom.MatchString(text) {
+		return ""
+	}
+	return fmt.Sprintf("; there is no room left for %s: make room and start again; nothing is lost, agents keep what is not durable", s.dir)
 }
 
 // dataError are the words of errors that a value brings about, whoever writes it
