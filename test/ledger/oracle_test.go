@@ -26,6 +26,7 @@ func machineOf(batches []usage.Batch) rating.Machine {
 		if b.Shape == nil {
 			continue
 		}
+		m.CreatedMS = b.Shape.CreatedMS
 		if n := len(m.Shapes); n == 0 || !reflect.DeepEqual(m.Shapes[n-1].NodeShape, *b.Shape) {
 			m.Shapes = append(m.Shapes, rating.ShapeAt{FromMS: b.StartMS, NodeShape: *b.Shape})
 		}

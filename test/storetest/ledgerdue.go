@@ -83,6 +83,20 @@ func (b *books) send(batches ...usage.Batch) {
 	b.must(err)
 }
 
+// settle takes everything of a cluster off the list, as rated.
+func (b *books) settle(cluster string) {
+	b.t.Helper()
+	list, err := b.Due(context.Background(), startTime().Add(1000*time.Hour), 100_000)
+	b.must(err)
+	var all []rating.Booking
+	for _, d := range list {
+		if d.Cluster == cluster {
+			all = append(all, rating.Booking{Rated: rating.Rated{NodeHour: d.NodeHour}, Mark: d.Mark})
+		}
+	}
+	b.book(all...)
+}
+
 func (b *books) mark(h ledger.NodeHour) int64 {
 	b.t.Helper()
 	list, err := b.Due(context.Background(), startTime().Add(1000*time.Hour), 1000)
@@ -163,12 +177,53 @@ func holesAreDue(t *testing.T, open OpenLedger) {
 			t.Errorf("%s: due is %q, want %q", c.name, got, c.want)
 		}
 	}
+	lateShapesAreDue(b)
 	gap := window("n", "p", 1, 3*60)
 	gap.Partitions, gap.Holders, gap.Grants, gap.Pods = nil, nil, nil, nil
 	gap.Gap = &usage.Gap{Reason: "agent_down", Span: usage.Span{StartMS: Start + 30*60_000, DurationMS: 2 * 3_600_000}, Boot: "x", FirstSeq: 1, LastSeq: 2}
 	b.send(gap)
 	if got := b.dueOf("test", 100); got != "n+0 n+1 n+2 n+3" {
 		t.Errorf("a gap: due is %q", got)
+	}
+}
+
+// lateShapesAreDue: what a machine was stands until something else is told, whenever
+// it comes in. When it was made says when it booted.
+func lateShapesAreDue(b *books) {
+	b.t.Helper()
+	told := func(w usage.Batch, createdMinute int) usage.Batch {
+		w.Shape = &usage.NodeShape{CPUMilli: int64(w.Seq), CreatedMS: Start + int64(createdMinute)*60_000}
+		return w
+	}
+	window := func(node, providerID string, seq uint64, minute int) usage.Batch {
+		w := window(node, providerID, seq, minute)
+		w.Shape = nil
+		return w
+	}
+	const old = -10_000 // minutes: long before anything
+	for _, c := range []struct {
+		name    string
+		batches []usage.Batch
+		want    string
+	}{
+		{"in time", []usage.Batch{told(window("n", "p", 1, 30), old), told(window("n", "p", 2, 31), old)}, "n+0"},
+		{"within a hole that is rated", []usage.Batch{told(window("n", "p", 1, 10), old), window("n", "p", 2, 20), told(window("n", "p", 5, 5*60+10), old), told(window("n", "p", 3, 15), old)}, "n+0 n+1 n+2 n+3 n+4 n+5"},
+		{"until the next one", []usage.Batch{told(window("n", "p", 1, 10), old), told(window("n", "p", 4, 70), old), window("n", "p", 5, 200), told(window("n", "p", 3, 20), old)}, "n+0 n+1"},
+		{"the first of all", []usage.Batch{window("n", "p", 1, 10), window("n", "p", 2, 70), window("n", "p", 4, 190), told(window("n", "p", 3, 130), old)}, "n+0 n+1 n+2 n+3"},
+		{"of another machine", []usage.Batch{window("n", "q", 1, 10), window("n", "q", 2, 130), told(window("n", "p", 3, 70), old)}, "n+1"},
+		{"it booted in the hour before", []usage.Batch{window("n", "p", 1, 70), told(window("n", "p", 2, 190), 50)}, "n+0 n+1 n+2 n+3"},
+	} {
+		for j, batch := range c.batches {
+			batch.Seq, batch.Cluster = uint64(j+1), "shape: "+c.name
+			batch.Agent = fmt.Sprint(batch.Cluster, batch.Node, batch.ProviderID)
+			if j == len(c.batches)-1 {
+				b.settle(batch.Cluster) // what came before is rated
+			}
+			b.send(batch)
+		}
+		if got := b.dueOf("shape: "+c.name, 100); got != c.want {
+			b.t.Fatalf("a shape %s: due is %q, want %q", c.name, got, c.want)
+		}
 	}
 }
 
@@ -224,6 +279,8 @@ func touchingAnHour(t *testing.T, open OpenLedger) {
 	check()
 	b.must(b.Seal(context.Background(), startTime()))
 	b.must(b.Seal(context.Background(), startTime().Add(time.Hour)))
+	check()
+	b.must(b.Seal(context.Background(), startTime().Add(-5*time.Hour)))
 	check()
 }
 

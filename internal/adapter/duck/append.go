@@ -102,7 +102,7 @@ func (s *Store) transact(ctx context.Context, batches []usage.Batch, fresh []int
 		err = s.saveMachines(batches, fresh)
 	}
 	if err == nil {
-		err = s.saveDue(batches, fresh, next.batch-1)
+		err = s.saveDue(ctx, batches, fresh, next.batch-1)
 	}
 	if err == nil {
 		err = s.saveMarks(ctx, marks, next)

@@ -144,7 +144,7 @@ func readStays(ctx context.Context, conn *columnar) (s stays, err error) {
 		if s.known[n] == nil {
 			s.known[n] = map[string]stay{}
 		}
-		s.known[n][id] = stay{r.i64(), r.i64(), r.i64()}
+		s.known[n][id] = stay{r.i64(), r.i64(), r.i64(), r.i64()}
 	})
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", machineTable.name, err)
@@ -154,13 +154,23 @@ func readStays(ctx context.Context, conn *columnar) (s stays, err error) {
 
 // saveDue puts the hours that new batches concern on the list, in the transaction
 // of their rows. mark is the number of the last of them.
-func (s *Store) saveDue(batches []usage.Batch, fresh []int, mark int64) error {
+func (s *Store) saveDue(ctx context.Context, batches []usage.Batch, fresh []int, mark int64) error {
 	due := dueHours{}
 	s.books.stays.forget()
+	var late []*usage.Batch
 	for _, i := range fresh {
 		b := &batches[i]
-		due.batch(b, s.books.stays.of(nodeName{b.Cluster, b.Node}))
+		known := s.books.stays.of(nodeName{b.Cluster, b.Node})
+		due.batch(b, known)
+		if toldLate(b, known) {
+			late = append(late, b)
+		}
+		was := s.books.stays.around(b)
 		s.books.stays.add(b)
+		due.boot(b, was, s.books.stays.around(b))
+	}
+	if err := s.dueByShapes(ctx, due, late); err != nil {
+		return fmt.Errorf("find hours that are due: %w", err)
 	}
 	if err := s.conn.Raw(func(conn any) error { return writeDue(conn.(driver.Conn), due, mark) }); err != nil {
 		return fmt.Errorf("write hours that are due: %w", err)

@@ -20,7 +20,7 @@ import (
 // asked for by hours that have no records, and after hours were dropped.
 
 var machineTable = table{name: "usage_machine", columns: columnsOf(
-	"cluster", text, "node", text, "provider_id", text, "first_ms", bigint, "last_ms", bigint, "interval_ms", bigint,
+	"cluster", text, "node", text, "provider_id", text, "first_ms", bigint, "last_ms", bigint, "interval_ms", bigint, "created_ms", bigint,
 )}
 
 var shapeTable = table{name: "usage_shape", columns: columnsOf(
@@ -38,8 +38,9 @@ func shapeText(s *usage.NodeShape) string { return wire(s, false).(string) }
 // machineKey names a machine: what stood behind the name of a node.
 type machineKey struct{ cluster, node, providerID string }
 
-// stay is the time in which a machine is known to have been there.
-type stay struct{ first, last, interval int64 }
+// stay is the time in which a machine is known to have been there. created is when
+// its object was made, 0 where nothing says it.
+type stay struct{ first, last, interval, created int64 }
 
 // with is both times together. The interval is that of the later one.
 func (s stay) with(o stay) stay {
@@ -47,15 +48,21 @@ func (s stay) with(o stay) stay {
 		s.last, s.interval = o.last, o.interval
 	}
 	s.first = min(s.first, o.first)
+	if s.created == 0 || o.created != 0 && o.created < s.created {
+		s.created = o.created
+	}
 	return s
 }
 
 // stayOf is the time of a batch: its window and the gap that it tells of, in
 // which the same agent was there or was to be.
 func stayOf(b *usage.Batch) stay {
-	s := stay{b.StartMS, plus(b.StartMS, b.DurationMS), b.IntervalMS}
+	s := stay{first: b.StartMS, last: plus(b.StartMS, b.DurationMS), interval: b.IntervalMS}
+	if b.Shape != nil {
+		s.created = b.Shape.CreatedMS
+	}
 	if g := b.Gap; g != nil {
-		s = s.with(stay{g.StartMS, plus(g.StartMS, g.DurationMS), b.IntervalMS})
+		s = s.with(stay{first: g.StartMS, last: plus(g.StartMS, g.DurationMS), interval: b.IntervalMS})
 	}
 	return s
 }
@@ -101,12 +108,16 @@ func writeMachines(conn driver.Conn, stays map[machineKey]stay) error {
 				WHEN excluded.last_ms > last_ms THEN excluded.interval_ms
 				WHEN excluded.last_ms = last_ms THEN greatest(interval_ms, excluded.interval_ms)
 				ELSE interval_ms END,
+			created_ms = CASE
+				WHEN created_ms = 0 THEN excluded.created_ms
+				WHEN excluded.created_ms = 0 THEN created_ms
+				ELSE least(created_ms, excluded.created_ms) END,
 			last_ms = greatest(last_ms, excluded.last_ms)`, "", types, nil)
 	if err != nil {
 		return err
 	}
 	for k, is := range stays {
-		if err := a.AppendRow(k.cluster, k.node, k.providerID, is.first, is.last, is.interval); err != nil {
+		if err := a.AppendRow(k.cluster, k.node, k.providerID, is.first, is.last, is.interval, is.created); err != nil {
 			return errors.Join(err, a.Clear(), a.Close())
 		}
 	}

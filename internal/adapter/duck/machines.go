@@ -43,7 +43,7 @@ func (s *Store) machines(ctx context.Context, from, to int64, node string) (out 
 		}
 		query := "SELECT " + machineTable.list() + " FROM usage_machine WHERE " + where
 		err := conn.rows(ctx, query, machineTable.columns, w.words.memo, func(r *row) {
-			m := rating.Machine{Cluster: r.text(), Node: r.text(), ProviderID: r.text(), FirstMS: r.i64(), LastMS: r.i64(), IntervalMS: r.i64()}
+			m := rating.Machine{Cluster: r.text(), Node: r.text(), ProviderID: r.text(), FirstMS: r.i64(), LastMS: r.i64(), IntervalMS: r.i64(), CreatedMS: r.i64()}
 			of[machineKey{m.Cluster, m.Node, m.ProviderID}] = len(out)
 			out = append(out, m)
 		})

@@ -138,6 +138,7 @@ func generation(directory string) int {
 type sealed struct {
 	directory      string
 	batches, bytes int64
+	until          int64
 }
 
 // writeFiles writes every table of the hour under a name that marks it as
@@ -149,6 +150,10 @@ func (s *Store) writeFiles(ctx context.Context, conn *columnar, hour int32, old,
 		return sealed{}, err
 	}
 	entry := sealed{directory: directory}
+	reach := "SELECT coalesce(max(start_ms + duration_ms), 0) FROM " + s.everything(batchTable, hour, old)
+	if err := conn.rows(ctx, reach, columnsOf("until", bigint), newMemo(), func(r *row) { entry.until = r.i64() }); err != nil {
+		return sealed{}, err
+	}
 	for _, t := range everyTables {
 		path := filepath.Join(dir, t.name+parquetSuffix)
 		n, err := s.copyTable(ctx, conn, t, hour, old, path)
@@ -212,7 +217,7 @@ func (s *Store) changeOver(ctx context.Context, hour int32, entry sealed) error 
 		}
 	}
 	run(`DELETE FROM usage_sealed WHERE hour = ?`, hour)
-	run(`INSERT INTO usage_sealed VALUES (?, ?, ?, ?)`, hour, entry.directory, entry.batches, entry.bytes)
+	run(`INSERT INTO usage_sealed VALUES (?, ?, ?, ?, ?)`, hour, entry.directory, entry.batches, entry.bytes, entry.until)
 	for _, t := range hourTables {
 		run(`DELETE FROM `+t.name+` WHERE hour = ?`, hour)
 	}

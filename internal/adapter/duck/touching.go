@@ -70,20 +70,27 @@ func (s *Store) walkTouching(ctx context.Context, first, last int32, node string
 // openTouching finds the batches, without their records.
 func (s *Store) openTouching(ctx context.Context, conn *columnar, first, last int32, node string) (*touching, error) {
 	start, end := int64(first)*hourMS, int64(last+1)*hourMS
-	hours, err := s.hoursReaching(ctx, conn, first)
-	if err != nil {
-		return nil, err
-	}
-	for h := first; h <= last; h++ {
-		hours = append(hours, h)
-	}
 	t := &touching{hourReader: &hourReader{
-		conn: conn, files: &s.files, raw: s.sealedPath(""), hours: hours, node: node, memo: newMemo(), words: newWords(),
+		conn: conn, files: &s.files, raw: s.sealedPath(""), node: node, memo: newMemo(), words: newWords(),
 		wanted: func(b *usage.Batch) bool {
 			return overlaps(b.StartMS, b.DurationMS, start, end) || b.Gap != nil && overlaps(b.Gap.StartMS, b.Gap.DurationMS, start, end)
 		},
 	}}
-	if err := t.atOneMoment(ctx, t.open); err != nil {
+	for h := first; h <= last; h++ {
+		t.hours = append(t.hours, h)
+	}
+	err := t.atOneMoment(ctx, func(ctx context.Context) error {
+		before, err := t.reaching(ctx, first)
+		if err != nil {
+			return err
+		}
+		t.hours = append(before, t.hours...)
+		if t.sealed, err = conn.sealedDirectories(ctx, t.hours); err != nil {
+			return err
+		}
+		return t.open(ctx)
+	})
+	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(t.heads, func(a, b head) int { return compareByNode(a.batch, b.batch) })
@@ -109,22 +116,14 @@ func (s *Store) openTouching(ctx context.Context, conn *columnar, first, last in
 	return t, nil
 }
 
-// hoursReaching are the hours before one in which windows began that reach into it,
-// in order. A window is a minute; it is longer where a machine slept.
-func (s *Store) hoursReaching(ctx context.Context, conn *columnar, hour int32) (out []int32, err error) {
-	reaches := fmt.Sprintf(" hour < %d AND start_ms + duration_ms > %d", hour, int64(hour)*hourMS)
-	query := "SELECT DISTINCT hour FROM usage_batch WHERE" + reaches
-	s.files.RLock()
-	defer s.files.RUnlock()
-	sealed, err := conn.sealedDirectories(ctx, []int32{hour - 1})
-	if err != nil {
-		return nil, err
-	}
-	if len(sealed) > 0 {
-		before := hourReader{raw: s.sealedPath(""), sealed: sealed}
-		query += " UNION SELECT DISTINCT hour FROM " + before.parquet(batchTable) + " WHERE" + reaches
-	}
-	err = conn.rows(ctx, query+" ORDER BY hour", columnsOf("hour", integer), newMemo(), func(r *row) { out = append(out, r.i32()) })
+// reaching are the hours before one in which windows began that reach into it, in
+// order. A window is a minute; it is hours where a machine slept. It is asked in the
+// transaction of what is read then: an hour that is sealed in between would be found
+// neither in the tables nor in files.
+func (h *hourReader) reaching(ctx context.Context, hour int32) (out []int32, err error) {
+	query := fmt.Sprintf(`SELECT hour FROM usage_batch WHERE hour < %d AND start_ms + duration_ms > %d
+		UNION SELECT hour FROM usage_sealed WHERE hour < %[1]d AND until_ms > %[2]d ORDER BY hour`, hour, int64(hour)*hourMS)
+	err = h.conn.rows(ctx, query, columnsOf("hour", integer), newMemo(), func(r *row) { out = append(out, r.i32()) })
 	return out, err
 }
 

@@ -19,6 +19,9 @@ type Machine struct {
 	FirstMS    int64 `json:"first_ms"`
 	LastMS     int64 `json:"last_ms"`
 	IntervalMS int64 `json:"interval_ms"`
+	// CreatedMS is when its object was made, the first of them if there were several;
+	// 0 where no record tells it. It, too, is of all records.
+	CreatedMS int64 `json:"created_ms,omitempty"`
 	// Shapes are what it was: the last that was told at or before the time asked
 	// for, and those told within, by time. Where none was told before, the first
 	// one after stands in.

@@ -35,6 +35,7 @@ func MachinesOf(batches []usage.Batch) []Machine {
 		}
 		if b.Shape != nil {
 			m.Shapes = append(m.Shapes, ShapeAt{FromMS: b.StartMS, NodeShape: *b.Shape})
+			m.CreatedMS = earlier(m.CreatedMS, b.Shape.CreatedMS)
 		}
 	}
 	for i := range out {

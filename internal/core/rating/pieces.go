@@ -48,14 +48,8 @@ func Pieces(at ledger.NodeHour, machines []Machine, batches []usage.Batch) []Pie
 // PaidFrom is from when the machine was paid for, as far as is known, Unix
 // milliseconds.
 func (m *Machine) PaidFrom() int64 {
-	created := int64(0)
-	for _, s := range m.Shapes {
-		if created == 0 && s.FromMS < m.FirstMS+bootMS {
-			created = s.CreatedMS
-		}
-	}
-	if created < m.FirstMS && created >= m.FirstMS-bootMS {
-		return created
+	if m.CreatedMS < m.FirstMS && m.CreatedMS >= m.FirstMS-bootMS {
+		return m.CreatedMS
 	}
 	return m.FirstMS
 }
@@ -103,8 +97,17 @@ func joined(machines []Machine) []Machine {
 // take extends the machine by a time in which it was not named.
 func (m *Machine) take(u Machine) {
 	m.FirstMS, m.LastMS = min(m.FirstMS, u.FirstMS), max(m.LastMS, u.LastMS)
+	m.CreatedMS = earlier(m.CreatedMS, u.CreatedMS)
 	m.Shapes = append(slices.Clone(m.Shapes), u.Shapes...)
 	slices.SortStableFunc(m.Shapes, func(a, b ShapeAt) int { return cmp.Compare(a.FromMS, b.FromMS) })
+}
+
+// earlier is the earlier of two times, of which 0 is not known.
+func earlier(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // pieces cuts a stay where the shape changed.

@@ -35,7 +35,11 @@ func shape(fromMS int64, kind string, cpu int64, slots ...string) ShapeAt {
 }
 
 func machine(id string, first, last int64, shapes ...ShapeAt) Machine {
-	return Machine{Cluster: "c", Node: "n", ProviderID: id, FirstMS: first, LastMS: last, IntervalMS: 5000, Shapes: shapes}
+	m := Machine{Cluster: "c", Node: "n", ProviderID: id, FirstMS: first, LastMS: last, IntervalMS: 5000, Shapes: shapes}
+	for _, s := range shapes {
+		m.CreatedMS = earlier(m.CreatedMS, s.CreatedMS)
+	}
+	return m
 }
 
 func batch(id string, startMS int64, slots ...string) usage.Batch {
@@ -128,7 +132,7 @@ func TestBoot(t *testing.T) {
 	if got := m.Boot(); len(got) != 1 || got[0] != at(-1) {
 		t.Errorf("boot hours %v", got)
 	}
-	m.Shapes[0].CreatedMS = noon + minute
+	m.CreatedMS = noon + minute
 	if got := m.Boot(); len(got) != 0 {
 		t.Errorf("boot hours %v of a machine that booted in its first hour", got)
 	}

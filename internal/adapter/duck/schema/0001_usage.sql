@@ -219,7 +219,8 @@ CREATE TABLE usage_gap (
 
 -- What stood behind the names of nodes, from the batches as they come: the
 -- beginning of the first window or gap, the end of the last, and the sampling
--- interval of that. provider_id is empty where no record says it. It outlives the
+-- interval of that; created_ms is when its object was made, the first of them, 0
+-- where none is told. provider_id is empty where no record says it. It outlives the
 -- hours that it was learnt from.
 CREATE TABLE usage_machine (
   cluster     VARCHAR NOT NULL,
@@ -228,6 +229,7 @@ CREATE TABLE usage_machine (
   first_ms    BIGINT  NOT NULL,
   last_ms     BIGINT  NOT NULL,
   interval_ms BIGINT  NOT NULL,
+  created_ms  BIGINT  NOT NULL,
   PRIMARY KEY (cluster, node, provider_id)
 );
 
@@ -275,5 +277,6 @@ CREATE TABLE usage_sealed (
   hour      INTEGER NOT NULL,
   directory VARCHAR NOT NULL,
   batches   BIGINT  NOT NULL,
-  bytes     BIGINT  NOT NULL
+  bytes     BIGINT  NOT NULL,
+  until_ms  BIGINT  NOT NULL -- the end of the window that reaches furthest
 );
