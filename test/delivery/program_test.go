@@ -130,28 +130,42 @@ func (r *remote) has(spoolDir string) (all []usage.Batch) {
 	return all
 }
 
-// built is the agent's program, made once, in a folder that TestMain removes.
+// built are the programs, each made once, in a folder that TestMain removes.
 var built struct {
-	sync.Once
-	dir, program string
-	err          error
+	sync.Mutex
+	dir      string
+	programs map[string]error
+}
+
+// build makes a program of cmd.
+func build(t *testing.T, name string) string {
+	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	if built.dir == "" {
+		dir, err := os.MkdirTemp("", "gputally-delivery-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		built.dir, built.programs = dir, map[string]error{}
+	}
+	program := filepath.Join(built.dir, name)
+	err, done := built.programs[name]
+	if !done {
+		if out, failed := exec.Command("go", "build", "-o", program, "github.com/gputally/gputally/cmd/"+name).CombinedOutput(); failed != nil {
+			err = fmt.Errorf("build %s: %w\n%s", name, failed, out)
+		}
+		built.programs[name] = err
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
 }
 
 func buildAgent(t *testing.T) (program, library string) {
 	t.Helper()
-	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "gputally-delivery-"); built.err != nil {
-			return
-		}
-		built.program = filepath.Join(built.dir, "gputally-agent")
-		if out, err := exec.Command("go", "build", "-o", built.program, "github.com/gputally/gputally/cmd/gputally-agent").CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("build the agent: %w\n%s", err, out)
-		}
-	})
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
-	return built.program, mocknvml.Build(t)
+	return build(t, "gputally-agent"), mocknvml.Build(t)
 }
 
 // shows waits until a metric of an agent is at least so much.
