@@ -22,6 +22,7 @@ type reportFlags struct {
 	span   spanFlags
 	out    output
 	booked bool
+	open   bool
 	by     []string
 	where  []string
 	cost   string
@@ -50,10 +51,14 @@ from others and did not hold; IDLE & OVERHEAD the part of platform accounts (idl
 stranded, overhead, unattributed, host, unavailable, unmeasured); an account in
 brackets is one of these, or an owner that the policy names.
 
+Hours are booked when they are over. --open shows those that are not booked yet, the
+one under way among them, as far as their records have come.
+
 --month gives what the hours of the month cost as is now known; with --booked,
 what its statements say. Tables round; csv and json are exact.`,
 		Example: `  gputally report                                          # the last 7 days, by namespace
   gputally report --since 30d --by team,day                # team is a label of your pods
+  gputally report --open                                   # what runs now, before it is booked
   gputally report --month 2026-11 --by namespace -o csv > november.csv
   gputally report --month 2026-11 --booked                 # as the statements have it
   gputally report --where namespace=ml --by workload --top 10
@@ -73,6 +78,7 @@ what its statements say. Tables round; csv and json are exact.`,
 	p.StringVar(&f.view, "view", "apart", "apart: idle, overhead and other platform accounts on their own; distributed: on those to whom the policy gave them")
 	p.IntVar(&f.top, "top", 0, "keep so many rows of workloads, those that cost most (0: all)")
 	p.BoolVar(&f.booked, "booked", false, "with --month: what was booked in it")
+	p.BoolVar(&f.open, "open", false, "the hours that are not booked yet instead of those that are (default: all of them)")
 	complete(c, "by", f.dimensionList(""))
 	complete(c, "where", f.dimensionList("="))
 	complete(c, "month", f.months())
@@ -91,8 +97,15 @@ func (f *reportFlags) query(notes io.Writer) (q client.ReportQuery, err error) {
 	if f.booked && f.span.month == "" {
 		return q, inputError{errors.New("--booked needs --month: lines are booked in months")}
 	}
-	q = client.ReportQuery{Booked: f.booked, Cost: f.cost, View: f.view, Top: f.top}
-	if q.Span, err = f.span.span("7d", time.Now()); err != nil {
+	if f.open && f.span.month != "" {
+		return q, inputError{errors.New("--open takes no --month: hours that are not booked have no month yet; give --since, or --from and --to")}
+	}
+	q = client.ReportQuery{Booked: f.booked, Open: f.open, Cost: f.cost, View: f.view, Top: f.top}
+	since := "7d"
+	if f.open {
+		since = "100w" // all of them
+	}
+	if q.Span, err = f.span.span(since, time.Now()); err != nil {
 		return q, err
 	}
 	if len(f.by) != 1 || f.by[0] != "" {

@@ -136,6 +136,7 @@ func (d *demo) tries() []try {
 	last := history.NodeAWS
 	return []try{
 		{strings.Join(d.top(), " "), "what is on the GPUs now (? explains, q ends)"},
+		{"report --open", "what the three agents measure now, before it is booked"},
 		{"report" + since + " --by team,week", "weeks beside each other"},
 		{"report" + since + " --by node,mode", "what each way of sharing cost"},
 		{"report" + since + " --by account --where class=platform", "idle, stranded, overhead: whose money is nobody's?"},

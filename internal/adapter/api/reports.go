@@ -20,6 +20,7 @@ import (
 type reportQuery struct {
 	Span
 	Booked bool     `query:"booked" doc:"With month: what was booked in it, as its statements have it."`
+	Open   bool     `query:"open" doc:"The hours that are not booked yet, the one under way among them, as far as their records have come: rated for this answer alone."`
 	By     []string `query:"by" maxItems:"8" doc:"Dimensions of the rows, separated by commas." example:"label:team,day"`
 	Where  []string `query:"where,explode" maxItems:"32" doc:"Only these charges: DIMENSION=VALUE,… or DIMENSION!=VALUE,… A comma within a value is written \\, . May be given several times: all must hold." example:"namespace=ml,web"`
 	Cost   string   `query:"cost" enum:"net,charged" doc:"net (the default): everything booked; charged: only the first rating of each hour."`
@@ -28,7 +29,7 @@ type reportQuery struct {
 }
 
 func (q *reportQuery) spec(now time.Time) (report.Spec, error) {
-	s := report.Spec{Booked: q.Booked, Cost: report.CostBasis(q.Cost), View: report.View(q.View), Top: q.Top}
+	s := report.Spec{Booked: q.Booked, Open: q.Open, Cost: report.CostBasis(q.Cost), View: report.View(q.View), Top: q.Top}
 	var err error
 	if s.FromMS, s.ToMS, s.Month, err = q.read(now); err != nil {
 		return s, err

@@ -24,7 +24,7 @@ func (r *Rater) book(ctx context.Context, w *stretch, outcomes []rating.Outcome)
 		group, lines, done = nil, 0, done+n
 		return err
 	}
-	for _, hour := range r.shared(w, outcomes) {
+	for _, hour := range r.shared(w, outcomes, r.fail) {
 		for i := range hour {
 			b, err := r.booking(w, &hour[i])
 			if err != nil {
@@ -46,7 +46,7 @@ func (r *Rater) book(ctx context.Context, w *stretch, outcomes []rating.Outcome)
 
 // shared is the outcomes by hour, with what the policy passes on within clusters
 // passed on.
-func (r *Rater) shared(w *stretch, outcomes []rating.Outcome) (out [][]rating.Outcome) {
+func (r *Rater) shared(w *stretch, outcomes []rating.Outcome, fail func(ledger.NodeHour, error)) (out [][]rating.Outcome) {
 	for len(outcomes) > 0 {
 		n := 1
 		for n < len(outcomes) && outcomes[n].HourMS == outcomes[0].HourMS {
@@ -56,7 +56,7 @@ func (r *Rater) shared(w *stretch, outcomes []rating.Outcome) (out [][]rating.Ou
 		outcomes = outcomes[n:]
 		if err := rating.Share(hour, w.rules[hour[0].HourMS].Policy); err != nil {
 			for i := range hour {
-				r.fail(hour[i].NodeHour, err)
+				fail(hour[i].NodeHour, err)
 			}
 			continue
 		}

@@ -96,10 +96,13 @@ func (s *Service) Trouble(what, detail, hint string) {
 	s.troubles = append([]inquiry.Trouble{t}, s.troubles[:min(len(s.troubles), maxTroubles-1)]...)
 }
 
-// Report answers with what the store has.
+// Report answers with what the store has, or with what it will book.
 func (s *Service) Report(ctx context.Context, spec report.Spec) (report.Report, error) {
 	if err := spec.Check(true); err != nil {
 		return report.Report{}, err
+	}
+	if spec.Open {
+		return s.open(ctx, spec)
 	}
 	return s.store.Report(ctx, spec)
 }

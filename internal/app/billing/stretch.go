@@ -52,12 +52,17 @@ func stretchOf(due []rating.Due) int {
 	return n
 }
 
+// stretchOver is the stretch of some hours, oldest first, before anything is read.
+func stretchOver(due []rating.Due) *stretch {
+	return &stretch{
+		from: time.UnixMilli(due[0].HourMS).UTC(), to: time.UnixMilli(due[len(due)-1].HourMS).UTC().Add(time.Hour), due: map[ledger.NodeHour]rating.Due{},
+	}
+}
+
 // rateStretch rates those of a stretch's hours that are ready, and returns how
 // many.
 func (r *Rater) rateStretch(ctx context.Context, due []rating.Due) (int, error) {
-	w := &stretch{
-		from: time.UnixMilli(due[0].HourMS).UTC(), to: time.UnixMilli(due[len(due)-1].HourMS).UTC().Add(time.Hour), due: map[ledger.NodeHour]rating.Due{},
-	}
+	w := stretchOver(due)
 	n, err := r.stretch(ctx, w, due)
 	if err != nil {
 		return n, fmt.Errorf("rate hours from %s: %w", w.from.Format(time.RFC3339), err)
@@ -66,16 +71,8 @@ func (r *Rater) rateStretch(ctx context.Context, due []rating.Due) (int, error) 
 }
 
 func (r *Rater) stretch(ctx context.Context, w *stretch, due []rating.Due) (int, error) {
-	// A machine that was booting in the last hour sends its first window in the
-	// next.
-	machines, err := r.store.Machines(ctx, w.from, w.to.Add(time.Hour), "")
-	if err != nil {
+	if err := r.readMachines(ctx, w); err != nil {
 		return 0, err
-	}
-	w.machines = map[string][]rating.Machine{}
-	for _, m := range machines {
-		k := nodeKey(m.Cluster, m.Node)
-		w.machines[k] = append(w.machines[k], m)
 	}
 	for _, d := range r.ready(due, w.machines) {
 		w.due[d.NodeHour] = d
@@ -83,12 +80,49 @@ func (r *Rater) stretch(ctx context.Context, w *stretch, due []rating.Due) (int,
 	if len(w.due) == 0 {
 		return 0, nil
 	}
-	for _, step := range []func(context.Context, *stretch) error{r.askBoot, r.readRules, r.readRated, r.readBatches, r.readLines} {
+	for _, step := range []func(context.Context, *stretch) error{r.askBoot, r.readRules, r.keepPolicies, r.readRated, r.readBatches, r.readLines} {
 		if err := step(ctx, w); err != nil {
 			return 0, err
 		}
 	}
-	return r.book(ctx, w, r.rate(w))
+	return r.book(ctx, w, r.rate(w, r.fail))
+}
+
+// tryOut rates hours as they would be rated now, and books nothing. All are of one
+// stretch.
+func (r *Rater) tryOut(ctx context.Context, due []rating.Due) (out []rating.Outcome, err error) {
+	w := stretchOver(due)
+	for _, d := range due {
+		w.due[d.NodeHour] = d
+	}
+	for _, step := range []func(context.Context, *stretch) error{r.readMachines, r.readRules, r.readBatches} {
+		if err := step(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+	var mu sync.Mutex
+	fail := func(h ledger.NodeHour, failed error) {
+		mu.Lock()
+		defer mu.Unlock()
+		err = failed
+	}
+	for _, hour := range r.shared(w, r.rate(w, fail), fail) {
+		out = append(out, hour...)
+	}
+	return out, err
+}
+
+// readMachines gets what stood behind the nodes' names.
+func (r *Rater) readMachines(ctx context.Context, w *stretch) error {
+	// A machine that was booting in the last hour sends its first window in the
+	// next.
+	machines, err := r.store.Machines(ctx, w.from, w.to.Add(time.Hour), "")
+	w.machines = map[string][]rating.Machine{}
+	for _, m := range machines {
+		k := nodeKey(m.Cluster, m.Node)
+		w.machines[k] = append(w.machines[k], m)
+	}
+	return err
 }
 
 // askBoot asks for the hours in which a machine booted that sent its first window
@@ -118,9 +152,6 @@ func (r *Rater) readRules(ctx context.Context, w *stretch) error {
 	w.rules = map[int64]Rules{}
 	for _, h := range w.hours() {
 		rules, err := r.rules.Rules(ctx, time.UnixMilli(h).UTC())
-		if err == nil {
-			err = r.keep(ctx, rules.Policy)
-		}
 		if err != nil {
 			return err
 		}
@@ -129,6 +160,16 @@ func (r *Rater) readRules(ctx context.Context, w *stretch) error {
 	closed, err := r.store.Closed(ctx)
 	w.periods = ledger.NewPeriods(r.cfg.Sets, closed)
 	return err
+}
+
+// keepPolicies keeps the policies by which is booked.
+func (r *Rater) keepPolicies(ctx context.Context, w *stretch) error {
+	for _, h := range w.hours() {
+		if err := r.keep(ctx, w.rules[h].Policy); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hours are those of the stretch, in order.
@@ -249,7 +290,7 @@ func (r *Rater) readLines(ctx context.Context, w *stretch) error {
 }
 
 // rate rates the hours side by side. One that fails holds nobody up.
-func (r *Rater) rate(w *stretch) []rating.Outcome {
+func (r *Rater) rate(w *stretch, fail func(ledger.NodeHour, error)) []rating.Outcome {
 	var (
 		mu  sync.Mutex
 		out []rating.Outcome
@@ -264,7 +305,7 @@ func (r *Rater) rate(w *stretch) []rating.Outcome {
 					NodeHour: h, Machines: w.machines[nodeKey(h.Cluster, h.Node)], Batches: w.batches[h], Prices: rules.Prices, Policy: rules.Policy,
 				})
 				if err != nil {
-					r.fail(h, err)
+					fail(h, err)
 					continue
 				}
 				mu.Lock()

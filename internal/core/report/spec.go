@@ -23,9 +23,12 @@ type Spec struct {
 	Month  ledger.Month `json:"month,omitzero"`
 	// Booked takes what was booked in the month, as its statements have it,
 	// instead of what its hours cost as is now known.
-	Booked bool        `json:"booked,omitempty"`
-	By     []Dimension `json:"by,omitempty"`
-	Where  []Filter    `json:"where,omitempty"`
+	Booked bool `json:"booked,omitempty"`
+	// Open takes the hours that were never booked instead, as far as their records
+	// have come: whoever has them rates them for the report.
+	Open  bool        `json:"open,omitempty"`
+	By    []Dimension `json:"by,omitempty"`
+	Where []Filter    `json:"where,omitempty"`
 	// Cost says which lines count as cost; the zero value is Net.
 	Cost CostBasis `json:"cost,omitempty"`
 	// View says on whom platform accounts are shown; the zero value is Apart.
@@ -135,6 +138,8 @@ func (s *Spec) checkTime() error {
 	switch {
 	case ranged && s.Month != 0:
 		return &Invalid{Field: "month", Value: s.Month.String(), Why: "there is a time, too (" + hours + "): give one of them"}
+	case s.Open && s.Month != 0:
+		return &Invalid{Field: "open", Value: "true", Why: "hours that are not booked have no month yet: give a time, from and to"}
 	case s.Month != 0:
 		return nil
 	case s.Booked:

@@ -33,6 +33,7 @@ func set(q url.Values, name, value string) {
 type ReportQuery struct {
 	Span
 	Booked     bool
+	Open       bool
 	By, Where  []string // Where as DIMENSION=VALUE,… or DIMENSION!=VALUE,…
 	Cost, View string
 	Top        int
@@ -40,6 +41,9 @@ type ReportQuery struct {
 
 func (r *ReportQuery) values() url.Values {
 	q := r.Span.values()
+	if r.Open {
+		q.Set("open", "true")
+	}
 	if r.Booked {
 		q.Set("booked", "true")
 	}

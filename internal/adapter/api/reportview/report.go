@@ -23,7 +23,7 @@ func writeReport(r *v1.Report, write func(*grid, *strings.Builder), heading stri
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s\n%s\n", heading, title(r), terms(r))
 	if len(r.Sections) == 0 {
-		b.WriteString("\nNothing was charged in this time. gputally status says what was received and rated.\n")
+		b.WriteString("\n" + nothing(r) + "\n")
 	}
 	for i := range r.Sections {
 		b.WriteString("\n")
@@ -33,6 +33,13 @@ func writeReport(r *v1.Report, write func(*grid, *strings.Builder), heading stri
 		b.WriteString("\nCurrencies are not added.\n")
 	}
 	return b.String()
+}
+
+func nothing(r *v1.Report) string {
+	if r.Open {
+		return "No hour is open: all records that have come are booked. gputally status says what was received."
+	}
+	return "Nothing was charged in this time. gputally status says what was received and rated; gputally report --open what is not booked yet."
 }
 
 func title(r *v1.Report) string {
@@ -49,6 +56,9 @@ func title(r *v1.Report) string {
 			return out + ", booked in " + r.Month
 		}
 		return out + ", " + r.Month
+	}
+	if r.Open {
+		return out + ", not booked yet"
 	}
 	return out + ", " + span(r.From, r.To)
 }
@@ -67,6 +77,8 @@ func span(from, to time.Time) string {
 func terms(r *v1.Report) string {
 	out := "What the hours cost as is now known"
 	switch {
+	case r.Open:
+		out = "Hours that are not booked yet, as far as their records have come; amounts still change"
 	case r.Booked:
 		out = "What was booked, as the statements have it"
 	case r.Cost == "charged":

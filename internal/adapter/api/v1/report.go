@@ -16,6 +16,7 @@ type Report struct {
 	To     time.Time `json:"to" doc:"The end of the last hour."`
 	Month  string    `json:"month,omitempty" example:"2026-11" doc:"The month, where one was asked for."`
 	Booked bool      `json:"booked" doc:"true: what was booked in the month, as its statements have it; false: what its hours cost as is now known."`
+	Open   bool      `json:"open,omitempty" doc:"true: hours that are not booked yet, as far as their records have come. What is booked for them may be something else."`
 	By     []string  `json:"by" doc:"The dimensions of the rows."`
 	Where  []Filter  `json:"where" doc:"Which charges were counted."`
 	Cost   string    `json:"cost" enum:"net,charged" doc:"net: everything booked; charged: only the first rating of each hour."`
@@ -121,7 +122,7 @@ type Quantities struct {
 func ReportOf(r *report.Report) Report {
 	from, to := r.Spec.FromMS, r.Spec.ToMS
 	out := Report{
-		Booked: r.Spec.Booked, By: []string{}, Cost: string(r.Spec.Cost), View: string(r.Spec.View), Top: r.Spec.Top,
+		Booked: r.Spec.Booked, Open: r.Spec.Open, By: []string{}, Cost: string(r.Spec.Cost), View: string(r.Spec.View), Top: r.Spec.Top,
 		Where: list(r.Spec.Where, func(f *report.Filter) Filter { return Filter{By: string(f.By), In: f.In, Not: f.Not} }),
 	}
 	if r.Spec.Month != 0 {
