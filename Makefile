@@ -28,6 +28,10 @@ build: ## Build both programs into bin/
 test: need-gcc ## All tests that need no root
 	$(GO) test -timeout 30m ./...
 
+.PHONY: soak
+soak: ## Random hours by the million and kills by the hundred: an hour or two
+	hack/soak.sh $(HOURS) $(KILLS)
+
 .PHONY: race
 race: need-gcc ## The same with the race detector
 	$(GO) test -race ./internal/adapter/... ./internal/app/... ./cmd/...
