@@ -99,7 +99,7 @@ func (s *Store) gaps(ctx context.Context, from, to int64, node string) (out []us
 		return nil, err
 	}
 	defer conn.close()
-	where := fmt.Sprintf("gap_start_ms < %d AND (gap_start_ms + gap_duration_ms > %d OR gap_start_ms >= %d)", to, from, from)
+	where := fmt.Sprintf("gap_start_ms < %d AND (gap_start_ms::HUGEINT + gap_duration_ms > %d OR gap_start_ms >= %d)", to, from, from)
 	if node != "" {
 		where += " AND node = " + literal(node)
 	}

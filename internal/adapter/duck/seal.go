@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -150,7 +151,7 @@ func (s *Store) writeFiles(ctx context.Context, conn *columnar, hour int32, old,
 		return sealed{}, err
 	}
 	entry := sealed{directory: directory}
-	reach := "SELECT coalesce(max(start_ms + duration_ms), 0) FROM " + s.everything(batchTable, hour, old)
+	reach := fmt.Sprintf("SELECT least(coalesce(max(start_ms::HUGEINT + duration_ms), 0), %d)::BIGINT FROM ", math.MaxInt64) + s.everything(batchTable, hour, old)
 	if err := conn.rows(ctx, reach, columnsOf("until", bigint), newMemo(), func(r *row) { entry.until = r.i64() }); err != nil {
 		return sealed{}, err
 	}

@@ -121,7 +121,7 @@ func (s *Store) openTouching(ctx context.Context, conn *columnar, first, last in
 // transaction of what is read then: an hour that is sealed in between would be found
 // neither in the tables nor in files.
 func (h *hourReader) reaching(ctx context.Context, hour int32) (out []int32, err error) {
-	query := fmt.Sprintf(`SELECT hour FROM usage_batch WHERE hour < %d AND start_ms + duration_ms > %d
+	query := fmt.Sprintf(`SELECT hour FROM usage_batch WHERE hour < %d AND start_ms::HUGEINT + duration_ms > %d
 		UNION SELECT hour FROM usage_sealed WHERE hour < %[1]d AND until_ms > %[2]d ORDER BY hour`, hour, int64(hour)*hourMS)
 	err = h.conn.rows(ctx, query, columnsOf("hour", integer), newMemo(), func(r *row) { out = append(out, r.i32()) })
 	return out, err
