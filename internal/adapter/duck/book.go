@@ -25,6 +25,8 @@ type books struct {
 	stays stays
 	// rolled are the days in ledger_rolled: the writer's.
 	rolled map[int32]bool
+	// pods are what pods were, by number.
+	pods podCache
 	// closed are the closed months, nil until they are asked for. It is guarded by
 	// Store.mu.
 	closed *[]ledger.Closed

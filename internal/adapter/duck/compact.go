@@ -28,6 +28,11 @@ var (
 		columnsOf("lines", bigint, "amount", bigint, "whole", bigint, "moved", bigint, "whole_moved", bigint), daySums)}
 )
 
+var dayHourTable = table{name: "ledger_day_hour", columns: columnsOf(
+	"hour", integer, "currency", text, "cost", hugeint, "amount", hugeint, "apart", hugeint, "lines", bigint, "lines_apart", bigint, "pieces", bigint,
+	"odd", bigint, "odd_apart", bigint,
+)}
+
 func dayGrades() (out []column) {
 	for i := range gpu.Grades() {
 		out = append(out, columnsOf(fmt.Sprintf("amount%d", i), bigint, fmt.Sprintf("moved%d", i), bigint)...)
@@ -77,7 +82,7 @@ func (s *Store) compact(ctx context.Context, day int32) error {
 		return err
 	}
 	defer conn.close()
-	lines := fmt.Sprintf("hour BETWEEN %d AND %d", day*dayHours, day*dayHours+dayHours-1)
+	lines := hoursOfDay(day)
 	err = conn.exec(ctx, "CREATE TEMP TABLE sorted AS SELECT * FROM ledger_line WHERE "+lines+" ORDER BY cluster, node, device, hour, sort")
 	if err != nil {
 		return s.judge(err)
@@ -87,15 +92,19 @@ func (s *Store) compact(ctx context.Context, day int32) error {
 		"DELETE FROM ledger_line WHERE " + lines,
 		"INSERT INTO ledger_line SELECT * FROM sorted",
 	}, rolling(day)...), "COMMIT", "DROP TABLE sorted")...)
+	s.write.Lock()
+	defer s.write.Unlock()
 	if err != nil {
 		// A rollback fails where the commit ended the transaction already.
 		_ = conn.exec(context.WithoutCancel(ctx), "ROLLBACK")
-		return s.judge(err)
+		return s.recoverLedger(context.WithoutCancel(ctx), err) // it may yet have been committed
 	}
-	s.write.Lock()
-	defer s.write.Unlock()
 	s.books.rolled[day] = true
 	return nil
+}
+
+func hoursOfDay(day int32) string {
+	return fmt.Sprintf("hour BETWEEN %d AND %d", day*dayHours, day*dayHours+dayHours-1)
 }
 
 func (c *columnar) run(ctx context.Context, statements ...string) error {
@@ -121,6 +130,9 @@ func rolling(day int32) []string {
 	}
 	return []string{
 		fmt.Sprintf("DELETE FROM ledger_day WHERE hour = %d", day*dayHours),
+		fmt.Sprintf("DELETE FROM ledger_day_hour WHERE hour = %d", day*dayHours),
+		fmt.Sprintf(`INSERT INTO ledger_day_hour SELECT %d, currency, sum(cost), sum(amount), sum(apart), sum(lines), sum(lines_apart), sum(pieces),
+			count(*) FILTER (amount <> cost), count(*) FILTER (apart <> cost) FROM ledger_hour WHERE %s GROUP BY currency`, day*dayHours, hoursOfDay(day)),
 		fmt.Sprintf("DELETE FROM ledger_rolled WHERE day = %d", day),
 		fmt.Sprintf("INSERT INTO ledger_day SELECT %s FROM sorted GROUP BY %s ORDER BY cluster, node, device, sort", strings.Join(columns, ", "), strings.Join(keys, ", ")),
 		fmt.Sprintf("INSERT INTO ledger_rolled VALUES (%d)", day),

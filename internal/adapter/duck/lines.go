@@ -142,13 +142,24 @@ func (w *walk) atOneMoment(ctx context.Context, f func() error) error {
 	return err
 }
 
+// sorts are all there are, as of the transaction: those in memory, unless somebody
+// has just added some.
+func (w *walk) sorts(ctx context.Context) (*sorts, error) {
+	n := int64(-1)
+	err := w.conn.rows(ctx, "SELECT count(*) FROM ledger_sort", columnsOf("sorts", bigint), w.words.memo, func(r *row) { n = r.i64() })
+	if known := w.store.sorts(); err != nil || int64(len(known.all)) == n {
+		return known, err
+	}
+	return readSorts(ctx, w.conn)
+}
+
 // lines reads the lines that meet a condition, in no order.
 func (w *walk) lines(ctx context.Context, where string) (out []*ledger.Line, err error) {
 	var raw []rawLine
 	var ratings, words []int64
 	var bad error
 	err = w.atOneMoment(ctx, func() error {
-		known, err := readSorts(ctx, w.conn) // as of this moment
+		known, err := w.sorts(ctx)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ var hourTable = table{name: "ledger_hour", columns: columnsOf(
 
 // ledgerTables are all that the ledger's rows are in.
 var ledgerTables = []table{sortTable, wordTable, ledgerPodTable, ratingTable, lineTable, ratedTable, costTable, hourTable, dueTable,
-	rolledTable, dayTable, closedTable, statementTable, eventTable, textTable, filedTable, billHourTable}
+	rolledTable, dayTable, dayHourTable, closedTable, statementTable, eventTable, textTable, filedTable, billHourTable}
 
 // hourSum is what a node's hour costs in one currency and what its lines come to:
 // all of them, and apart, as report.Apart has them.

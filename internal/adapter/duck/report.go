@@ -45,49 +45,46 @@ func (s *Store) Report(ctx context.Context, spec report.Spec) (report.Report, er
 // reportQuery is one report on its way through SQL.
 type reportQuery struct {
 	report.Plan
-	walk   *walk
-	sorts  *sorts
-	from   []source
-	groups []group
-	// charged is, by currency, what the groups are charged for hours of the report.
-	charged map[money.Currency]money.Sum
+	walk  *walk
+	sorts *sorts
+	pods  alikePods
+	from  []source
+	adder *report.Adder
+	// included is, by currency, what of the total is for hours of the report.
+	included map[money.Currency]money.Sum
 }
 
 // group is lines that are alike, as SQL adds them up.
 type group struct {
 	report.Alike
 	line ledger.Line
-	pod  int64
 }
 
 func (q *reportQuery) run(ctx context.Context) (out report.Report, err error) {
-	if q.sorts, err = readSorts(ctx, q.walk.conn); err != nil {
+	if q.sorts, err = q.walk.sorts(ctx); err != nil {
 		return out, err
 	}
 	if err := q.sources(ctx); err != nil {
 		return out, err
 	}
+	where, err := q.where(ctx)
+	if err == nil && q.NeedsPod {
+		err = q.readPods(ctx, where)
+	}
+	q.adder, q.included = report.NewAdder(q.Plan), map[money.Currency]money.Sum{}
 	for _, from := range q.from {
-		if err := q.read(ctx, from); err != nil {
-			return out, err
+		if err == nil {
+			err = q.read(ctx, from, where)
 		}
 	}
-	if err := q.addPods(ctx); err != nil {
+	if err != nil {
 		return out, err
 	}
 	assets, err := q.assets(ctx)
 	if err != nil {
 		return out, err
 	}
-	return report.RunAlike(q.Plan, func(yield func(*report.Alike, error) bool) {
-		for i := range q.groups {
-			g := &q.groups[i]
-			g.Line = &g.line
-			if !yield(&g.Alike, nil) {
-				return
-			}
-		}
-	}, assets)
+	return q.adder.Report(assets), nil
 }
 
 // chargedSQL says whether a line is for hours of the report, which are whole hours.
@@ -203,7 +200,13 @@ func (q *reportQuery) need(d report.Dimension, add func(string, part), textPart 
 		}})
 	}
 	if q.NeedsPod {
-		add("pod", part{column{kind: bigint}, "coalesce(pod, 0)", func(r *row, g *group) { g.pod = r.i64() }})
+		add("pod", part{column{kind: bigint}, q.pods.sql, func(r *row, g *group) {
+			if id := r.i64(); id != 0 {
+				if g.Pod = q.pods.of[id]; g.Pod == nil {
+					r.memo.fail(fmt.Errorf("what a pod was, %d, is not in the journal", id))
+				}
+			}
+		}})
 	}
 }
 
@@ -225,7 +228,7 @@ func (q *reportQuery) numbers(from source) (names []string) {
 }
 
 // read adds up the lines of one table that are in the total.
-func (q *reportQuery) read(ctx context.Context, from source) error {
+func (q *reportQuery) read(ctx context.Context, from source, where string) error {
 	parts, numbers := q.parts(), q.numbers(from)
 	var columns, by []string
 	var want []column
@@ -235,18 +238,20 @@ func (q *reportQuery) read(ctx context.Context, from source) error {
 	for _, n := range numbers {
 		columns, want = append(columns, "coalesce("+n+", 0)::HUGEINT"), append(want, column{n, hugeint})
 	}
-	where, err := q.where(ctx)
-	if err != nil {
-		return err
-	}
-	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s GROUP BY %s", strings.Join(columns, ", "), from.table, from.where, where, strings.Join(by, ", "))
+	query := fmt.Sprintf("SELECT %s FROM %s%s WHERE %s AND %s GROUP BY %s", strings.Join(columns, ", "), from.table, q.pods.join, from.where, where, strings.Join(by, ", "))
 	return q.walk.conn.rows(ctx, query, want, q.walk.words.memo, func(r *row) {
 		g := group{Alike: report.Alike{Charged: !q.Spec.Booked}}
+		g.Line = &g.line
 		for _, p := range parts {
 			p.put(r, &g)
 		}
 		q.tally(r, &g)
-		q.groups = append(q.groups, g)
+		if g.Priced && g.Charged && !g.line.IsDrift() {
+			addTo(q.included, g.line.Currency, g.Amount)
+		}
+		if r.memo.err == nil {
+			q.adder.Add(&g.Alike)
+		}
 	})
 }
 
@@ -275,30 +280,4 @@ func (q *reportQuery) grades(r *row, g *group, own int) {
 	for i := range g.Grades {
 		g.Grades[i].AddSum(r.sum())
 	}
-}
-
-// addPods finds out what the groups' pods were.
-func (q *reportQuery) addPods(ctx context.Context) error {
-	if !q.NeedsPod {
-		return nil
-	}
-	var ids []int64
-	for i := range q.groups {
-		if id := q.groups[i].pod; id != 0 {
-			ids = append(ids, id)
-		}
-	}
-	if err := q.walk.words.needPods(ctx, ids); err != nil {
-		return err
-	}
-	for i := range q.groups {
-		g := &q.groups[i]
-		if g.pod == 0 {
-			continue
-		}
-		if g.Pod = q.walk.words.pods[g.pod]; g.Pod == nil {
-			return fmt.Errorf("what a pod was, %d, is not in the journal", g.pod)
-		}
-	}
-	return nil
 }

@@ -23,7 +23,7 @@ func (q *reportQuery) assets(ctx context.Context) ([]report.Assets, error) {
 	if err != nil {
 		return nil, err
 	}
-	included := q.included()
+	included := q.included
 	if q.Charges || q.Spec.Booked {
 		err = q.leftOut(ctx, of, kept, included)
 	} else {
@@ -47,29 +47,39 @@ func assetsOf(of map[money.Currency]*report.Assets, c money.Currency) *report.As
 	return of[c]
 }
 
-// viewed are the columns of ledger_hour that are as the view has them.
-func (q *reportQuery) viewed() (amount, lines string) {
+// viewed are the columns of ledger_hour and ledger_day_hour that are as the view has
+// them.
+func (q *reportQuery) viewed() (amount, lines, odd string) {
 	if q.View == report.Apart {
-		return "apart", "lines_apart"
+		return "apart", "lines_apart", "odd_apart"
 	}
-	return "amount", "lines"
+	return "amount", "lines", "odd"
 }
 
 // hours reads what the hours cost, and those that do not balance. It returns what
 // their lines come to, by currency.
 func (q *reportQuery) hours(ctx context.Context, of map[money.Currency]*report.Assets) (map[money.Currency]money.Sum, error) {
-	amount, lines := q.viewed()
-	kept := map[money.Currency]money.Sum{}
-	query := fmt.Sprintf("SELECT currency, sum(cost)::HUGEINT, sum(%s)::HUGEINT FROM ledger_hour WHERE %s AND (pieces > 0 OR %s > 0) GROUP BY currency", amount, q.chargedSQL(), lines)
-	err := q.walk.conn.rows(ctx, query, columnsOf("currency", text, "cost", hugeint, "amount", hugeint), q.walk.words.memo, func(r *row) {
-		c := money.Currency(r.text())
-		assetsOf(of, c).Cost = r.sum()
-		kept[c] = r.sum()
-	})
+	amount, lines, odd := q.viewed()
+	kept, unbalanced := map[money.Currency]money.Sum{}, int64(0)
+	first, last := q.hoursCharged()
+	all, err := q.stretches(ctx, first, last)
 	if err != nil {
 		return nil, err
 	}
-	query = fmt.Sprintf("SELECT hour, cluster, node, currency, (%s - cost)::HUGEINT, %s > 0 FROM ledger_hour WHERE %s AND %[1]s <> cost", amount, lines, q.chargedSQL())
+	query := fmt.Sprintf(`SELECT currency, sum(cost)::HUGEINT, sum(amount)::HUGEINT, sum(odd)::BIGINT FROM (
+		SELECT currency, cost, %s AS amount, %s AS odd FROM ledger_day_hour WHERE %s AND (pieces > 0 OR %s > 0)
+		UNION ALL SELECT currency, cost, %[1]s, (%[1]s <> cost)::BIGINT FROM ledger_hour WHERE %[5]s AND (pieces > 0 OR %[4]s > 0)) GROUP BY currency`,
+		amount, odd, all.compacted(), lines, all.others())
+	err = q.walk.conn.rows(ctx, query, columnsOf("currency", text, "cost", hugeint, "amount", hugeint, "odd", bigint), q.walk.words.memo, func(r *row) {
+		c := money.Currency(r.text())
+		assetsOf(of, c).Cost = r.sum()
+		kept[c] = r.sum()
+		unbalanced += r.i64()
+	})
+	if err != nil || unbalanced == 0 {
+		return kept, err
+	}
+	query = fmt.Sprintf("SELECT hour, cluster, node, currency, (%s - cost)::HUGEINT, %[2]s > 0 FROM ledger_hour WHERE %[3]s AND %[1]s <> cost", amount, lines, q.chargedSQL())
 	return kept, q.walk.conn.rows(ctx, query, oddColumns, q.walk.words.memo, func(r *row) { addOdd(r, of) })
 }
 
@@ -85,20 +95,6 @@ func addOdd(r *row, of map[money.Currency]*report.Assets) {
 	} else {
 		a.Unrated.Add(h, over)
 	}
-}
-
-// included is what of the total is for hours of the report, by currency.
-func (q *reportQuery) included() map[money.Currency]money.Sum {
-	out := map[money.Currency]money.Sum{}
-	for i := range q.groups {
-		g := &q.groups[i]
-		if g.Priced && g.Charged && !g.line.IsDrift() {
-			sum := out[g.line.Currency]
-			sum.AddSum(g.Amount)
-			out[g.line.Currency] = sum
-		}
-	}
-	return out
 }
 
 // filtered is for reports of all that was booked for their hours: what is not in the

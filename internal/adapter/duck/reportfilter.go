@@ -147,9 +147,8 @@ func (q *reportQuery) ofPods(ctx context.Context, f *report.Filter) (string, err
 	}
 	takes := func(p *report.PodDimensions) bool { return slices.Contains(f.In, f.By.OfPod(p)) != f.Not }
 	var ids []string
-	query := "SELECT " + ledgerPodTable.list() + " FROM ledger_pod"
-	err := q.walk.conn.rows(ctx, query, ledgerPodTable.columns, q.walk.words.memo, func(r *row) {
-		if id, p := readLedgerPod(r); takes(p) {
+	err := q.walk.store.eachPod(ctx, q.walk.conn, "true", func(id int64, p *report.PodDimensions) {
+		if takes(p) {
 			ids = append(ids, fmt.Sprint(id))
 		}
 	})

@@ -4,7 +4,6 @@ package report
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/gpu"
@@ -110,7 +109,7 @@ func PlanOf(spec Spec) (Plan, error) {
 			}
 		default:
 			p.Needs = append(p.Needs, d)
-			p.NeedsPod = p.NeedsPod || d.lookedUp()
+			p.NeedsPod = p.NeedsPod || d.LookedUp()
 		}
 	}
 	return p, nil
@@ -164,28 +163,26 @@ func (h *OddHours) String() string {
 	return fmt.Sprintf("%d hours of nodes, the first is of %s", h.N, h.First)
 }
 
-// RunAlike makes the same report as Run, of lines that were added up. What is
-// yielded is not kept.
-func RunAlike(p Plan, groups iter.Seq2[*Alike, error], assets []Assets) (Report, error) {
-	r := newRunner(p.Spec, true, true, nil)
-	for g, err := range groups {
-		if err != nil {
-			return Report{}, fmt.Errorf("report: read lines: %w", err)
-		}
-		r.alike(g)
-	}
-	for i := range assets {
-		r.books.asset(&assets[i])
-	}
-	return Report{Spec: p.Spec, Sections: r.sections()}, nil
-}
+// Adder makes the same report as Run, of lines that were added up.
+type Adder struct{ runner *runner }
 
-// alike takes lines that are in the total.
-func (r *runner) alike(g *Alike) {
-	class := g.Line.Class()
+// NewAdder begins a report.
+func NewAdder(p Plan) *Adder { return &Adder{newRunner(p.Spec, true, true, nil)} }
+
+// Add takes lines that are in the total, in any order. Nothing of it is kept.
+func (a *Adder) Add(g *Alike) {
+	r, class := a.runner, g.Line.Class()
 	r.values.give(g.Pod)
 	r.books.tally(g.Line, &g.Tally, g.Charged)
 	r.group(g.Line, class).add(g.Line, class, &g.Tally)
+}
+
+// Report is the report of all that was added. It ends the adder.
+func (a *Adder) Report(assets []Assets) Report {
+	for i := range assets {
+		a.runner.books.asset(&assets[i])
+	}
+	return Report{Spec: a.runner.spec, Sections: a.runner.sections()}
 }
 
 // asset takes what is known of a currency's hours.

@@ -79,8 +79,8 @@ func (d Dimension) ofPod() bool {
 	return label || slices.Contains([]Dimension{Namespace, Pod, WorkloadKind, Workload}, d)
 }
 
-// lookedUp says that the line does not know the dimension.
-func (d Dimension) lookedUp() bool {
+// LookedUp says that the line does not know the dimension.
+func (d Dimension) LookedUp() bool {
 	_, label := d.label()
 	return label || d == WorkloadKind || d == Workload
 }
@@ -95,7 +95,7 @@ func (d Dimension) check(field string, pods bool) error {
 		}
 		return &Invalid{Field: field, Value: string(d), Allowed: append(allowed, labelPrefix+"KEY")}
 	}
-	if d.lookedUp() && !pods {
+	if d.LookedUp() && !pods {
 		return &Invalid{Field: field, Value: string(d), Why: "workloads and labels of pods are not known here"}
 	}
 	return nil

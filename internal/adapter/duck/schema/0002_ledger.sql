@@ -248,6 +248,21 @@ CREATE TABLE ledger_hour (
   pieces      BIGINT  NOT NULL
 );
 
+-- The rows of ledger_hour of a compacted day added up, and how many of them do not
+-- balance: in all, and apart. hour is the first of the day.
+CREATE TABLE ledger_day_hour (
+  hour        INTEGER NOT NULL,
+  currency    VARCHAR NOT NULL,
+  cost        HUGEINT NOT NULL,
+  amount      HUGEINT NOT NULL,
+  apart       HUGEINT NOT NULL,
+  lines       BIGINT  NOT NULL,
+  lines_apart BIGINT  NOT NULL,
+  pieces      BIGINT  NOT NULL,
+  odd         BIGINT  NOT NULL,
+  odd_apart   BIGINT  NOT NULL
+);
+
 -- Closed months, each with its statements in their order. The bytes of a statement
 -- are length bytes from start in the month's file under statements/, compressed.
 CREATE TABLE ledger_closed (
