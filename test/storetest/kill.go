@@ -5,6 +5,7 @@ package storetest
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -23,11 +24,28 @@ const writerEnv = "GPUTALLY_TEST_STORE_WRITER"
 func Main(open Open) {
 	dir := os.Getenv(writerEnv)
 	if dir == "" {
+		tryLess()
 		return
 	}
 	if err := writeForever(open, dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// tries is how often a property is tried where -rapid.checks does not say it: each
+// try works on a disk. A change of a store is worth -rapid.checks=1000.
+const tries = "30"
+
+func tryLess() {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "rapid.checks" })
+	if said {
+		return
+	}
+	if err := flag.Set("rapid.checks", tries); err != nil {
+		panic(err) // rapid has no such flag any more
 	}
 }
 

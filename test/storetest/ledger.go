@@ -32,6 +32,13 @@ type OpenLedger func(dir string) (Ledger, error)
 
 // RunLedger runs the contract of the ledger on an engine.
 func RunLedger(t *testing.T, open OpenLedger) {
+	RunLedgerOfOneProcess(t, open)
+	t.Run("a killed rater loses nothing that it booked, and leaves no half of it", func(t *testing.T) { killedBooking(t, open) })
+}
+
+// RunLedgerOfOneProcess is the contract without what takes other processes, which
+// an engine sets up otherwise than this one.
+func RunLedgerOfOneProcess(t *testing.T, open OpenLedger) {
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, OpenLedger)
@@ -52,7 +59,6 @@ func RunLedger(t *testing.T, open OpenLedger) {
 		{"months are summed by scope", monthSums},
 		{"a report is what core makes of all lines", reports},
 		{"a report that cannot be is refused as core does", refusedReports},
-		{"a killed rater loses nothing that it booked, and leaves no half of it", killedBooking},
 		{"the trail is a chain", trail},
 		{"a text stands under its key", textsByKey},
 		{"every field of a bill comes back", everyFieldOfABill},

@@ -19,8 +19,28 @@ import (
 // checkpointed, 20 more only in the log, one transaction each.
 func crashed(t *testing.T) string {
 	t.Helper()
+	dir := filepath.Join(t.TempDir(), "copy")
+	if err := os.Mkdir(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range crash(t) {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// crashFiles are the files of a crashed journal, made once.
+var crashFiles map[string][]byte
+
+func crash(t *testing.T) map[string][]byte {
+	t.Helper()
+	if crashFiles != nil {
+		return crashFiles
+	}
 	dir := t.TempDir()
-	s, _ := opened(t, filepath.Join(dir, "live"))
+	s, _ := opened(t, dir)
 	add := func(from, to uint64) {
 		for seq := from; seq <= to; seq++ {
 			if _, err := s.Append(context.Background(), []usage.Batch{storetest.Minute("a", "b", seq, 2, 2)}); err != nil {
@@ -33,13 +53,16 @@ func crashed(t *testing.T) string {
 		t.Fatal(err)
 	}
 	add(21, 40)
-	copied := filepath.Join(dir, "copy")
+	files := map[string][]byte{}
 	for _, name := range []string{databaseFile, databaseFile + logSuffix} {
-		if err := copyFile(filepath.Join(dir, "live", name), filepath.Join(copied, name)); err != nil {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
 			t.Fatal(err)
 		}
+		files[name] = data
 	}
-	return copied
+	crashFiles = files
+	return files
 }
 
 func ackOf(s *Store) journal.Ack { return s.Ack(journal.Source{Agent: "a", Boot: "b"}) }

@@ -17,7 +17,7 @@ import (
 // opened is a store in dir, closed at the test's end, and what was found.
 func opened(t *testing.T, dir string) (*Store, []Problem) {
 	t.Helper()
-	s, problems, err := Open(context.Background(), dir, Options{MemoryBytes: 512 << 20})
+	s, problems, err := Open(context.Background(), dir, small)
 	if err != nil {
 		t.Fatal(err)
 	}
