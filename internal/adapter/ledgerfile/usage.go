@@ -181,8 +181,8 @@ func ofGrant(r *record, of func(*usage.GrantRecord) string) string {
 }
 
 func ofPod(r *record, of func(*usage.PodRecord) uint64) string {
-	if r.pod == nil {
-		return ""
+	if r.pod == nil || r.pod.PresentMS == 0 && of(r.pod) == 0 {
+		return "" // not read: unknown, never 0
 	}
 	return strconv.FormatUint(of(r.pod), 10)
 }

@@ -30,8 +30,8 @@ func (o out) result(s State) {
 	o.findings(r)
 	for _, p := range r.Pods {
 		h := p.Holder
-		o.put(podCPU, float64(p.CPUNanos)/1e9, h.Namespace, h.Pod, h.PodUID)
-		o.put(podMemory, float64(p.MemoryBytes), h.Namespace, h.Pod, h.PodUID)
+		known(o, podCPU, p.CPUNanos, 1e-9, h.Namespace, h.Pod, h.PodUID)
+		known(o, podMemory, p.MemoryBytes, 1, h.Namespace, h.Pod, h.PodUID)
 	}
 }
 

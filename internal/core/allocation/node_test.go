@@ -79,6 +79,11 @@ func TestHost(t *testing.T) {
 			}
 			return []usage.PodRecord{p}
 		}, bill{"t/a": "0.25", "idle": "0.5625", "unmeasured": "0.1875"}, bill{"t/a": "0.20", "idle": "1.35", "unmeasured": "0.45"}},
+		{"a pod that could not be read: its request is its, what it used beside is unknown", func(_ int, b *usage.Batch) []usage.PodRecord {
+			unread := podRecord(b, "a", 1000, 0, 100, 0)
+			unread.PresentMS, unread.UnmeasuredMS = 0, b.DurationMS
+			return []usage.PodRecord{unread, podRecord(b, "b", 0, 2000, 0, 500)}
+		}, bill{"t/a": "0.25", "t/b": "0.50", "unmeasured": "0.25"}, bill{"t/a": "0.20", "t/b": "1.00", "unmeasured": "0.80"}},
 		{"no pod at all: they could not be read", func(n int, b *usage.Batch) []usage.PodRecord {
 			if n < 30 {
 				return nil

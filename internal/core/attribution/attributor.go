@@ -127,34 +127,7 @@ func (w *work) result() Result {
 	}
 	slices.SortStableFunc(w.findings, Finding.compare)
 	r.Findings = w.findings
-	r.Pods = w.podUsage()
+	r.Pods = w.podResults()
 	r.Machine = machineOf(w.s.Objects.Node)
 	return r
-}
-
-// podUsage joins the pods' CPU and memory to their names and requests.
-func (w *work) podUsage() []PodResult {
-	var out []PodResult
-	for _, u := range w.s.Usage {
-		pr := PodResult{
-			Holder:   workload.Holder{Kind: workload.KindPod, PodUID: u.PodUID},
-			CPUNanos: u.CPUNanos, MemoryBytes: u.MemoryBytes,
-		}
-		if pod, ok := w.pods.ByUID(u.PodUID); ok {
-			pr.Holder, pr.Owner, pr.Labels = podHolder(pod), pod.Workload(), w.policy.costLabels(pod)
-			for _, c := range pod.Containers {
-				if c.Kind != workload.ContainerInit && c.Kind != workload.ContainerEphemeral {
-					pr.CPUMilli += c.CPUMilli
-					pr.MemoryReq += c.MemoryBytes
-				}
-			}
-		}
-		out = append(out, pr)
-	}
-	slices.SortFunc(out, func(a, b PodResult) int { return a.Holder.Compare(b.Holder) })
-	return out
-}
-
-func podHolder(p workload.Pod) workload.Holder {
-	return workload.Holder{Kind: workload.KindPod, PodUID: p.UID, Namespace: p.Namespace, Pod: p.Name}
 }

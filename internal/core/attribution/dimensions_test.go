@@ -35,8 +35,8 @@ func TestCostLabels(t *testing.T) {
 			Objects: sample.Objects{Known: true, Pods: []workload.Pod{pod}}, Usage: []sample.PodUsage{{PodUID: "u"}, {PodUID: "stranger"}},
 		})
 		want := []PodResult{
-			{Holder: workload.Holder{Kind: workload.KindPod, PodUID: "stranger"}},
-			{Holder: podHolder(pod), Owner: workload.Owner{Kind: "Deployment", Name: "train"}, Labels: c.want},
+			{Holder: workload.Holder{Kind: workload.KindPod, PodUID: "stranger"}, CPUNanos: new(uint64), MemoryBytes: new(uint64)},
+			{Holder: podHolder(pod), Owner: workload.Owner{Kind: "Deployment", Name: "train"}, Labels: c.want, CPUNanos: new(uint64), MemoryBytes: new(uint64)},
 		}
 		if diff := cmp.Diff(want, r.Pods); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)

@@ -165,18 +165,20 @@ type Machine struct {
 	Unschedulable bool `json:"unschedulable,omitempty"`
 }
 
-// PodResult is the CPU and memory of one pod on the node, with its name.
+// PodResult is the CPU and memory of one pod on the node, with whom it belongs
+// to: of every pod that was read, and of every one with GPU memory or a grant.
 type PodResult struct {
 	Holder workload.Holder `json:"holder"`
 	// Owner is the workload that the pod belongs to, as far up as known; Labels
 	// are those that Policy.CostLabels asks for. Both are empty while the pod's
 	// object is not known.
-	Owner       workload.Owner    `json:"owner,omitzero"`
-	Labels      map[string]string `json:"labels,omitempty"`
-	CPUNanos    uint64            `json:"cpu_nanos"`
-	MemoryBytes uint64            `json:"memory_bytes"`
-	CPUMilli    int64             `json:"cpu_request_milli,omitempty"`
-	MemoryReq   int64             `json:"memory_request_bytes,omitempty"`
+	Owner  workload.Owner    `json:"owner,omitzero"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// CPUNanos and MemoryBytes are nil where they were not read.
+	CPUNanos    *uint64 `json:"cpu_nanos"`
+	MemoryBytes *uint64 `json:"memory_bytes"`
+	CPUMilli    int64   `json:"cpu_request_milli,omitempty"`
+	MemoryReq   int64   `json:"memory_request_bytes,omitempty"`
 }
 
 // Identity is the owner of one process.

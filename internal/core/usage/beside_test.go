@@ -85,7 +85,7 @@ func TestFindingsMergeWithTheirTime(t *testing.T) {
 func TestPodsUseCPUByCounterAndMemoryByTime(t *testing.T) {
 	with := func(sec float64, nanos, mem uint64) attribution.Result {
 		r := at(sec)
-		r.Pods = []attribution.PodResult{{Holder: pod(1), CPUNanos: nanos, MemoryBytes: mem, CPUMilli: 500, MemoryReq: 100}}
+		r.Pods = []attribution.PodResult{{Holder: pod(1), CPUNanos: &nanos, MemoryBytes: &mem, CPUMilli: 500, MemoryReq: 100}}
 		return r
 	}
 	bs := run(t, 10, with(0, 900, 10), with(2, 1000, 20), with(5, 30, 40))
@@ -95,6 +95,32 @@ func TestPodsUseCPUByCounterAndMemoryByTime(t *testing.T) {
 	}
 	if diff := cmp.Diff([]usage.PodRecord{want}, bs[0].Pods); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAPodThatIsNotReadIsKnownAllTheSame: from 5 s to 8 s nobody could read the
+// pod. Its memory then is unknown, its CPU time comes by the counter, and it
+// still has its owner, its labels and its requests.
+func TestAPodThatIsNotReadIsKnownAllTheSame(t *testing.T) {
+	owner := workload.Owner{Kind: "Job", Name: "train"}
+	with := func(sec float64, nanos, mem *uint64) attribution.Result {
+		r := at(sec)
+		r.Pods = []attribution.PodResult{{
+			Holder: pod(1), Owner: owner, Labels: map[string]string{"team": "vision"}, CPUNanos: nanos, MemoryBytes: mem, CPUMilli: 500, MemoryReq: 100,
+		}}
+		return r
+	}
+	want := usage.PodRecord{
+		Span: usage.Span{StartMS: noon.UnixMilli(), DurationMS: 10000}, Holder: pod(1), Owner: owner, Labels: map[string]string{"team": "vision"},
+		PresentMS: 7000, UnmeasuredMS: 3000, CPUNanos: 800, MemoryByteMS: 10*5000 + 30*2000, CPURequestMilliMS: 5_000_000, MemoryRequestByteMS: 1_000_000,
+	}
+	bs := run(t, 10, with(0, ptr(uint64(100)), ptr(uint64(10))), with(5, nil, nil), with(8, ptr(uint64(900)), ptr(uint64(30))))
+	if diff := cmp.Diff([]usage.PodRecord{want}, bs[0].Pods); diff != "" {
+		t.Error(diff)
+	}
+	want.PresentMS, want.UnmeasuredMS, want.CPUNanos, want.MemoryByteMS = 0, 10000, 0, 0
+	if diff := cmp.Diff([]usage.PodRecord{want}, run(t, 10, with(0, nil, nil), with(5, nil, nil))[0].Pods); diff != "" {
+		t.Error("never read:", diff)
 	}
 }
 

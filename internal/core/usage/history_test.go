@@ -231,9 +231,15 @@ func (h *history) podResults(r *attribution.Result) {
 			delete(h.pods, i)
 			continue
 		}
-		p.CPUNanos += uint64(h.d(1_000_000_000))
-		p.MemoryBytes = h.d.bytes(1 << 40)
+		if p.CPUNanos == nil {
+			p.CPUNanos = ptr(uint64(0))
+		}
+		p.CPUNanos = ptr(*p.CPUNanos + uint64(h.d(1_000_000_000)))
+		p.MemoryBytes = ptr(h.d.bytes(1 << 40))
 		h.pods[i] = p
+		if h.d.one(8) {
+			p.CPUNanos, p.MemoryBytes = nil, nil // its cgroup could not be read
+		}
 		r.Pods = append(r.Pods, p)
 	}
 }

@@ -27,7 +27,7 @@ func (b podBook) observe(pods []attribution.PodResult, from, to int64) {
 		t := b[pods[i].Holder.PodKey()]
 		if t != nil && !t.counted {
 			t.counted = true
-			t.cpu.observe(&pods[i].CPUNanos, from, to)
+			t.cpu.observe(pods[i].CPUNanos, from, to)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func (b podBook) install(pods []attribution.PodResult, now int64) {
 		t := b[p.Holder.PodKey()]
 		if t == nil {
 			t = &podTrack{}
-			t.cpu.observe(&p.CPUNanos, now, now)
+			t.cpu.observe(p.CPUNanos, now, now)
 			b[p.Holder.PodKey()] = t
 		}
 		if !t.present {
@@ -76,7 +76,8 @@ func (t *podTrack) hold(p *attribution.PodResult) {
 }
 
 // accrue adds dt milliseconds ending at a time. In a gap the counter and the
-// requests go on; memory and presence were not seen.
+// requests go on; memory and presence were not seen. So it is for a pod that
+// could not be read.
 func (b podBook) accrue(dt, to int64, gap bool) {
 	for _, t := range b {
 		if nanos, ok := t.cpu.take(to); ok {
@@ -90,11 +91,11 @@ func (b podBook) accrue(dt, to int64, gap bool) {
 
 func (t *podTrack) accrue(dt int64, gap bool) {
 	ms := uint64(dt)
-	if gap {
+	if gap || t.last.MemoryBytes == nil {
 		t.sum.UnmeasuredMS += dt
 	} else {
 		t.sum.PresentMS += dt
-		t.sum.MemoryByteMS = addUint(t.sum.MemoryByteMS, mulUint(t.last.MemoryBytes, ms))
+		t.sum.MemoryByteMS = addUint(t.sum.MemoryByteMS, mulUint(*t.last.MemoryBytes, ms))
 	}
 	if t.last.CPUMilli > 0 {
 		t.sum.CPURequestMilliMS += min(t.last.CPUMilli, 1<<40) * dt

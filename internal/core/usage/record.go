@@ -165,7 +165,8 @@ type GrantRecord struct {
 	GrantedMS int64 `json:"granted_ms"`
 }
 
-// PodRecord is the CPU and memory of one pod over the window.
+// PodRecord is the CPU and memory of one pod over the window, and whom it
+// belongs to. Every pod with GPU memory or a grant has one, read or not.
 type PodRecord struct {
 	Span
 	Holder workload.Holder `json:"holder"`
@@ -175,8 +176,9 @@ type PodRecord struct {
 	Owner     workload.Owner    `json:"owner,omitzero"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	PresentMS int64             `json:"present_ms"`
-	// UnmeasuredMS is time between two samples too far apart, in which only
-	// the requests and the CPU counter are known.
+	// UnmeasuredMS is time between two samples too far apart, or in which the
+	// pod could not be read: only the requests are known of it, and the CPU
+	// counter where it was read before and after. What was used is unknown.
 	UnmeasuredMS int64 `json:"unmeasured_ms,omitempty"`
 	// CPUNanos is CPU time used in the window; MemoryByteMS the working set.
 	CPUNanos     uint64 `json:"cpu_nanos"`

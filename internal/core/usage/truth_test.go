@@ -45,9 +45,12 @@ func truth(rs []attribution.Result) sums {
 			key := "pod " + p.Holder.PodKey()
 			s.add(key+" request", uint64(p.CPUMilli), uint64(dt))
 			s.add(key+" memory request", uint64(p.MemoryReq), uint64(dt))
-			if dt <= 15000 {
-				s.add(key+" memory", p.MemoryBytes, uint64(dt))
+			if dt <= 15000 && p.MemoryBytes != nil {
+				s.add(key+" memory", *p.MemoryBytes, uint64(dt))
+				s.add(key+" present", uint64(dt), 1)
+				continue
 			}
+			s.add(key+" unmeasured", uint64(dt), 1)
 		}
 	}
 	return s
@@ -119,6 +122,8 @@ func recorded(bs []usage.Batch) sums {
 			s.add(key+" request", uint64(p.CPURequestMilliMS), 1)
 			s.add(key+" memory request", p.MemoryRequestByteMS, 1)
 			s.add(key+" memory", p.MemoryByteMS, 1)
+			s.add(key+" present", uint64(p.PresentMS), 1)
+			s.add(key+" unmeasured", uint64(p.UnmeasuredMS), 1)
 		}
 	}
 	return s
