@@ -46,3 +46,19 @@ type Archive interface {
 	// Drop deletes the hours before a time, and returns how many batches those had.
 	Drop(ctx context.Context, before time.Time) (batches int64, err error)
 }
+
+// Days of the ledger can be made fast to read once they are over.
+type Days interface {
+	// Compactable lists the days of UTC before a time that were never compacted, or
+	// to which lines came since, oldest first.
+	Compactable(ctx context.Context, before time.Time) ([]time.Time, error)
+	// Compact makes one day fast to read. No answer changes. Nothing is booked
+	// meanwhile.
+	Compact(ctx context.Context, day time.Time) error
+}
+
+// Store is what a Keeper keeps.
+type Store interface {
+	Archive
+	Days
+}
