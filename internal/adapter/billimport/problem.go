@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Problem is a cell that cannot be read.
+// Problem is a cell, a row or a file that cannot be read.
 type Problem struct {
-	File   string
+	File string
+	// Row counts from 1; 0: the whole file.
 	Row    int64
 	Column string
 	Value  string
@@ -19,7 +20,10 @@ type Problem struct {
 
 // Error names file, row, column and value.
 func (p *Problem) Error() string {
-	if p.Column == "" {
+	switch {
+	case p.Row == 0:
+		return fmt.Sprintf("read bill %s: %s", p.File, p.What)
+	case p.Column == "":
 		return fmt.Sprintf("read bill %s row %d: %s", p.File, p.Row, p.What)
 	}
 	return fmt.Sprintf("read bill %s row %d, column %s, value %s: %s", p.File, p.Row, p.Column, quote(p.Value), p.What)

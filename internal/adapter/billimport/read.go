@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/gputally/gputally/internal/core/bill"
 )
@@ -191,6 +192,9 @@ func (d *delivery) finish() error {
 	if len(d.problems) > 0 {
 		return d.problems
 	}
+	if err := d.empty(); err != nil {
+		return err
+	}
 	for _, w := range d.missing {
 		d.summary.note(w.without)
 	}
@@ -200,4 +204,24 @@ func (d *delivery) finish() error {
 			len(d.summary.Periods), d.summary.periods())
 	}
 	return nil
+}
+
+// empty refuses a delivery without a row: it can hold no billing period
+// completely. One file of several may be empty, as the parts of exports are; it
+// is named.
+func (d *delivery) empty() error {
+	var names []string
+	for _, f := range d.summary.Files {
+		if f.Rows == 0 {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) < len(d.summary.Files) {
+		for _, name := range names {
+			d.summary.note(name + " has no rows, only a header")
+		}
+		return nil
+	}
+	return &Problem{File: strings.Join(names, ", "), What: "it has no rows, only a header, and nothing was imported: " +
+		"see whether the export is finished and is of the months that you mean, and give the files with the rows"}
 }

@@ -232,6 +232,8 @@ func TestErrorsNameTheCell(t *testing.T) {
 		{"a,A\n1,2\n", "the columns 1 and 2 have the same name"},
 		{"x_OriginChargeId,ChargeCategory\n1,2\n", "it is an export of gputally itself"},
 		{"", "read bill f: it is empty"},
+		{header, "read bill f: it has no rows, only a header, and nothing was imported: see whether the export is finished"},
+		{"[]", "read bill f: it has no rows"},
 		{"PK\x03\x04rest", "unpack it first"},
 		{`{"usage_start_time":"x","sku":{"id":1}}`, "GCP detailed export without the column cost, currency"},
 		{`{"usage_start_time":"2026-09-01","usage_end_time":"2026-09-01","sku":{"id":1},"cost":1,"currency":"USD","invoice":{"month":"Sept"}}`, `column invoice.month, value "Sept": write the month as 202609`},
@@ -293,5 +295,27 @@ func TestTimes(t *testing.T) {
 		if ms, err := instantOf(text); err == nil {
 			t.Errorf("%q is %d", text, ms)
 		}
+	}
+}
+
+// TestAPartWithoutRows: an export in parts may have an empty one, which is named.
+func TestAPartWithoutRows(t *testing.T) {
+	full := sample(t, "focus-1.3.csv")
+	text, err := os.ReadFile(filepath.Join("testdata", "focus-1.3.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, _, _ := strings.Cut(string(text), "\n")
+	want, _ := read(t, full)
+	got, s := read(t, input("part-0.csv", header+"\n"), full)
+	if len(got) == 0 || len(got) != len(want) {
+		t.Errorf("%d lines, %d without the empty part", len(got), len(want))
+	}
+	if !strings.Contains(s.String(), "note: part-0.csv has no rows, only a header") {
+		t.Errorf("the summary:\n%s", s)
+	}
+	_, err = Read(Options{Source: "s"}, []Input{input("a.csv", header), input("b.csv", header)}, func(bill.Line) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "read bill a.csv, b.csv: it has no rows") {
+		t.Errorf("%v", err)
 	}
 }
