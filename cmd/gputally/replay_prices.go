@@ -18,21 +18,15 @@ import (
 
 // replayPrices say by what a replay is priced and divided.
 type replayPrices struct {
-	books      []string
-	list       bool
-	policyFile string
-	policy     policyfile.Flags
+	books  []string
+	list   bool
+	policy policyFlags
 }
 
 func (f *replayPrices) define(p *pflag.FlagSet) {
 	p.StringArrayVar(&f.books, "price-book", nil, "price book in YAML (docs/formats/pricebook.md), before the capture's own prices; the first that prices a node counts (repeatable)")
 	p.BoolVar(&f.list, "list-prices", false, "the built-in list prices, after all others")
-	p.StringVar(&f.policyFile, "policy-file", "", "policy in YAML (docs/formats/policy.md), in place of the capture's own")
-	p.StringVar(&f.policy.Basis, "policy", "", policyfile.BasisUsage)
-	p.BoolVar(&f.policy.TurnsReserve, "turns-reserve", false, policyfile.TurnsReserveUsage)
-	p.StringArrayVar(&f.policy.Distribute, "distribute", nil, policyfile.DistributeUsage)
-	p.StringVar(&f.policy.Scope, "distribute-scope", "", policyfile.ScopeUsage)
-	p.StringVar(&f.policy.Split, "split", "", policyfile.SplitUsage)
+	f.policy.define(p, ", in place of the capture's own")
 }
 
 // rate makes entries of the reports where prices are given, on the command line or
@@ -47,7 +41,7 @@ func (f *replayPrices) rate(c *capture.File, reports []replay.Report) error {
 		return inputError{err}
 	}
 	if len(books) == 0 {
-		if f.policy.Given() || f.policyFile != "" {
+		if f.policy.Given() || f.policy.file != "" {
 			return inputError{fmt.Errorf("a policy divides money, and no price is given: add --price-book FILE or --list-prices, or prices to %s", c.Name)}
 		}
 		return nil
@@ -118,8 +112,8 @@ func readBookFile(path string) (*pricebook.File, error) {
 func (f *replayPrices) readPolicy(c *capture.File) (policyfile.File, error) {
 	var file policyfile.File
 	switch {
-	case f.policyFile != "":
-		read, err := policyfile.ReadFile(f.policyFile)
+	case f.policy.file != "":
+		read, err := policyfile.ReadFile(f.policy.file)
 		if err != nil {
 			return file, err
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gputally/gputally/internal/adapter/ingest"
-	"github.com/gputally/gputally/internal/adapter/policyfile"
 	"github.com/gputally/gputally/internal/core/attribution"
 )
 
@@ -46,11 +45,10 @@ type serverFlags struct {
 
 // priceFlags say where prices and the policy come from.
 type priceFlags struct {
-	books      []string
-	openCost   []string
-	noList     bool
-	policyFile string
-	policy     policyfile.Flags
+	books    []string
+	openCost []string
+	noList   bool
+	policy   policyFlags
 }
 
 func newServer() *cobra.Command {
@@ -115,12 +113,7 @@ func (f *priceFlags) define(p *pflag.FlagSet) {
 	p.StringArrayVar(&f.books, "price-book", nil, "price book in YAML (docs/formats/pricebook.md); the first that prices a node counts; read again when it changes (repeatable)")
 	p.StringArrayVar(&f.openCost, "opencost-csv", nil, "CURRENCY=FILE: prices as OpenCost and Kubecost have them, after the price books (repeatable)")
 	p.BoolVar(&f.noList, "no-list-prices", false, "leave the built-in list prices out: what no book and no bill prices stays without a price")
-	p.StringVar(&f.policyFile, "policy-file", "", "policy in YAML (docs/formats/policy.md); read again when it changes")
-	p.StringVar(&f.policy.Basis, "policy", "", policyfile.BasisUsage)
-	p.BoolVar(&f.policy.TurnsReserve, "turns-reserve", false, policyfile.TurnsReserveUsage)
-	p.StringArrayVar(&f.policy.Distribute, "distribute", nil, policyfile.DistributeUsage)
-	p.StringVar(&f.policy.Scope, "distribute-scope", "", policyfile.ScopeUsage)
-	p.StringVar(&f.policy.Split, "split", "", policyfile.SplitUsage)
+	f.policy.define(p, "; read again when it changes")
 }
 
 // fromEnvironment sets the flags that the command line left alone.

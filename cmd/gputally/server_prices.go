@@ -81,8 +81,8 @@ func (p *priceLoader) read() (map[string][]byte, error) {
 		}
 		take(path)
 	}
-	if p.flags.policyFile != "" {
-		take(p.flags.policyFile)
+	if p.flags.policy.file != "" {
+		take(p.flags.policy.file)
 	}
 	return out, errors.Join(errs...)
 }
@@ -94,7 +94,7 @@ func (p *priceLoader) parse(texts map[string][]byte) (billing.Loaded, error) {
 		return l, err
 	}
 	var file policyfile.File
-	if path := p.flags.policyFile; path != "" {
+	if path := p.flags.policy.file; path != "" {
 		read, err := policyfile.Read(bytes.NewReader(texts[path]), path)
 		if err != nil {
 			return l, err
