@@ -143,6 +143,7 @@ type closeFlags struct {
 	scopeFlags
 	out                    output
 	level, note, by, force string
+	yes                    bool
 }
 
 func newPeriodClose() *cobra.Command {
@@ -156,10 +157,14 @@ closed in order. It is refused while the month is not over, or hours of it are n
 rated or have no price; --force closes all the same, and its reason stands in the
 closed month. It needs a token of the role write.
 
+On a terminal it says what would be frozen (the month, the clusters, the total, the
+number of statements) and asks; --yes closes without asking. Where there is no
+terminal to ask on, it closes nothing without --yes.
+
 Keep the hash that it prints somewhere else, such as in the mail to finance: then
 nobody can change the month unseen.`,
 		Example: `  gputally period close 2026-11 --note "agreed with finance"
-  gputally period close 2026-11 --currency EUR --set europe --level account
+  gputally period close 2026-11 --currency EUR --set europe --level account --yes
   gputally period close 2026-11 --force "node-7 was scrapped, its hours are lost"`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return runClose(c, args[0], &f) },
@@ -172,6 +177,7 @@ nobody can change the month unseen.`,
 	p.StringVar(&f.note, "note", "", "what is to be kept with it")
 	p.StringVar(&f.by, "by", "", "who closes it (default: you, on this machine)")
 	p.StringVar(&f.force, "force", "", "close though hours are missing, for this reason")
+	p.BoolVar(&f.yes, "yes", false, "close without asking")
 	complete(c, "level", cobra.FixedCompletions([]string{"account", "namespace"}, cobra.ShellCompDirectiveNoFileComp))
 	c.ValidArgsFunction = f.months()
 	return c
@@ -187,6 +193,9 @@ func runClose(c *cobra.Command, month string, f *closeFlags) error {
 	if c.Flags().Changed("force") && strings.TrimSpace(f.force) == "" {
 		return inputError{fmt.Errorf("--force needs a reason: it stands in the closed month for good")}
 	}
+	if !f.yes && !isTerminal(c.InOrStdin()) {
+		return inputError{fmt.Errorf("closing %s cannot be undone, and there is no terminal to ask on: look at it with gputally period show %s, then give --yes", month, month)}
+	}
 	if f.by == "" {
 		f.by = me()
 	}
@@ -199,14 +208,36 @@ func runClose(c *cobra.Command, month string, f *closeFlags) error {
 		if err != nil {
 			return err
 		}
-		closed, err := server.CloseMonth(ctx, month, v1.CloseMonth{
-			Set: m.Set, Currency: m.Currency, Level: f.level, By: f.by, Note: f.note, Force: f.force,
-		})
+		asked := v1.CloseMonth{Set: m.Set, Currency: m.Currency, Level: f.level, By: f.by, Note: f.note, Force: f.force}
+		if !f.yes {
+			if err := f.agreed(ctx, c, server, month, asked); err != nil {
+				return err
+			}
+		}
+		closed, err := server.CloseMonth(ctx, month, asked)
 		if err != nil {
 			return err
 		}
 		return f.out.print(c.OutOrStdout(), closed, func() string { return reportview.Month(&closed) })
 	})
+}
+
+// agreed shows what would be closed and asks for a yes.
+func (f *closeFlags) agreed(ctx context.Context, c *cobra.Command, server *client.Client, month string, asked v1.CloseMonth) error {
+	asked.Preview = true
+	m, err := server.CloseMonth(ctx, month, asked)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(c.ErrOrStderr(), reportview.Closing(&m, f.level))
+	answer, err := readAnswer(ctx, c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if !strings.EqualFold(answer, "yes") {
+		return fmt.Errorf("period close: nothing was closed: the answer is %q, not yes", answer)
+	}
+	return nil
 }
 
 func newPeriodVerify() *cobra.Command {

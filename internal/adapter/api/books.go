@@ -74,6 +74,9 @@ type Writer interface {
 	// CloseMonth fails with an *inquiry.Refused where the month cannot be
 	// closed.
 	CloseMonth(ctx context.Context, r inquiry.CloseRequest) (ledger.Closed, error)
+	// PreviewClose says what CloseMonth would freeze, fails as it would, and
+	// changes nothing.
+	PreviewClose(ctx context.Context, r inquiry.CloseRequest) (inquiry.ClosePreview, error)
 	// ImportBill reads a delivery, replaces what the same source filed for its
 	// periods, and puts the hours it changes on the list of those to be rated.
 	// What cannot be read is an *inquiry.Wrong of the field "files".

@@ -26,7 +26,7 @@ func (h *handler) routeMonths() {
 	get(h, operation(http.MethodGet, "/months", "listMonths", "Months, open and closed", "Statements are left out here."), h.months)
 	get(h, operation(http.MethodGet, "/months/{month}", "getMonth", "A month", "Of every set of clusters and currency that has lines in it, with statements."), h.month)
 	get(h, operation(http.MethodPost, "/months/{month}/close", "closeMonth", "Close a month",
-		"Writes and hashes its statements. What arrives for it later becomes a correction in the open month. It cannot be undone.", writes, heavy), h.closeMonth)
+		"Writes and hashes its statements. What arrives for it later becomes a correction in the open month. It cannot be undone; a preview says first what it would come to.", writes, heavy), h.closeMonth)
 	op := operation(http.MethodGet, "/months/{month}/statement", "getStatement", "A statement of a closed month",
 		"Its bytes as they were frozen: one JSON object a line, first its head, then its lines, at the end its sum. Their SHA-256 stands in the month.")
 	op.Responses = map[string]*huma.Response{"200": {Description: "The statement.", Content: map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{Type: huma.TypeString}}}}}
@@ -95,9 +95,17 @@ func (h *handler) closeMonth(ctx context.Context, in *closeInput) (out v1.Month,
 		return out, err
 	}
 	b := &in.Body
-	c, err := h.Books.CloseMonth(ctx, inquiry.CloseRequest{
+	r := inquiry.CloseRequest{
 		Scope: ledger.Scope{Set: b.Set, Currency: money.Currency(b.Currency)}, Month: m, Level: ledger.Level(b.Level), By: b.By, Note: b.Note, Force: strings.TrimSpace(b.Force),
-	})
+	}
+	if b.Preview {
+		p, err := h.Books.PreviewClose(ctx, r)
+		if err != nil {
+			return out, err
+		}
+		return v1.PreviewOf(&p), nil
+	}
+	c, err := h.Books.CloseMonth(ctx, r)
 	if err != nil {
 		return out, err
 	}

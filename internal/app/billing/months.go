@@ -113,15 +113,8 @@ func (s *Service) standsInTheWay(m *inquiry.MonthState, all map[monthKey]*inquir
 
 // CloseMonth closes a month, or says what stands in the way.
 func (s *Service) CloseMonth(ctx context.Context, r inquiry.CloseRequest) (ledger.Closed, error) {
-	states, err := s.Months(ctx)
+	states, _, err := s.closable(ctx, r)
 	if err != nil {
-		return ledger.Closed{}, err
-	}
-	i := slices.IndexFunc(states, func(m inquiry.MonthState) bool { return m.Scope == r.Scope && m.Month == r.Month })
-	if i < 0 {
-		return ledger.Closed{}, &inquiry.NotFound{What: "month", Name: fmt.Sprintf("%s, %s", r.Month, r.Scope), Hint: "gputally period list shows those with charges"}
-	}
-	if err := refusal(&states[i], r); err != nil {
 		return ledger.Closed{}, err
 	}
 	unrated, err := s.unrated(ctx)
@@ -142,6 +135,18 @@ func (s *Service) CloseMonth(ctx context.Context, r inquiry.CloseRequest) (ledge
 		return c, fmt.Errorf("close %s: %w", r.Month, err)
 	}
 	return c, nil
+}
+
+// closable finds the month that is to be closed among all, or says why it may not.
+func (s *Service) closable(ctx context.Context, r inquiry.CloseRequest) (states []inquiry.MonthState, m *inquiry.MonthState, err error) {
+	if states, err = s.Months(ctx); err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(states, func(m inquiry.MonthState) bool { return m.Scope == r.Scope && m.Month == r.Month })
+	if i < 0 {
+		return nil, nil, &inquiry.NotFound{What: "month", Name: fmt.Sprintf("%s, %s", r.Month, r.Scope), Hint: "gputally period list shows those with charges"}
+	}
+	return states, &states[i], refusal(&states[i], r)
 }
 
 // refusal is why a month may not be closed as it was asked for.

@@ -32,6 +32,14 @@ type CloseRequest struct {
 	Force string
 }
 
+// ClosePreview is what closing an open month would freeze, as of now.
+type ClosePreview struct {
+	MonthState
+	// Statements is how many would be written. Lines counts those without a price
+	// too, as they stand in statements.
+	Statements int
+}
+
 // Verified is a closed month, made again.
 type Verified struct {
 	ledger.Closed

@@ -87,6 +87,29 @@ func Month(m *v1.Month) string {
 	return b.String()
 }
 
+// Closing asks whether an open month is to be closed, and says what that means.
+func Closing(m *v1.Month, level string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "This closes %s, %s, for good:\n", m.Month, scope(m.Set, m.Currency))
+	rows := [][2]string{
+		{"  clusters", clusters(m.Set)}, {"  total", exact(m.Amount) + " " + m.Currency},
+		{"  frozen", fmt.Sprintf("%s in %s, one for each %s", count(int64(m.Lines), "line", "lines"), count(int64(m.Statements), "statement", "statements"), level)},
+	}
+	if m.Why != "" {
+		rows = append(rows, [2]string{"  missing", plain(m.Why)})
+	}
+	pairs(&b, append(rows, [2]string{"  later", "what changes or arrives for it becomes a correction in the open month"}))
+	b.WriteString("It cannot be undone. Write yes to close it: ")
+	return b.String()
+}
+
+func clusters(set string) string {
+	if set == "" {
+		return "those in no set"
+	}
+	return "the set " + plain(set)
+}
+
 // Verified says of closed months whether they are as they were closed.
 func Verified(v *v1.Verified) string {
 	if len(v.Months) == 0 {

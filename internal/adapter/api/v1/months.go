@@ -27,6 +27,8 @@ type Month struct {
 	Closable      bool     `json:"closable" doc:"It is over, the month before is closed, and nothing is missing."`
 	Why           string   `json:"why,omitempty" doc:"What stands in the way of closing it."`
 	Closing       *Closing `json:"closing,omitempty" doc:"Of a closed month."`
+	// Statements is of a preview.
+	Statements int `json:"statements,omitempty" doc:"Of a preview: how many statements closing it would write."`
 }
 
 // Closing is how a month was closed.
@@ -68,6 +70,13 @@ func MonthOf(m *inquiry.MonthState) Month {
 	}
 }
 
+// PreviewOf makes the shape of a month that would be closed.
+func PreviewOf(p *inquiry.ClosePreview) Month {
+	m := MonthOf(&p.MonthState)
+	m.Statements = p.Statements
+	return m
+}
+
 // ClosedOf makes the shape of a closed month.
 func ClosedOf(c *ledger.Closed) Month { return closedOf(c) }
 
@@ -94,4 +103,5 @@ type CloseMonth struct {
 	By       string   `json:"by" minLength:"1" maxLength:"200" doc:"Who asks."`
 	Note     string   `json:"note,omitempty" maxLength:"2000"`
 	Force    string   `json:"force,omitempty" maxLength:"2000" doc:"Close though hours are missing, and why. It stands in the closed month for good."`
+	Preview  bool     `json:"preview,omitempty" doc:"Change nothing: answer what would be closed, or why it cannot be."`
 }
