@@ -68,6 +68,7 @@ everything else to standard error.`,
 	grouped(root, groupServe, newServer())
 	grouped(root, groupBill, newReport(), newExplain(), newStatus(), newPrice(), newBill(), newPeriod(), newLedger(), newWhatIf(), newTrail())
 	root.AddCommand(newVersion(), newDocs())
+	addGuard(root)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	mistakesAreInput(root)
 	return root

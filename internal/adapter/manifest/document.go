@@ -14,11 +14,14 @@ type document struct {
 	err    *syntaxError
 }
 
+// lineBreaks makes one of the three ways in which YAML ends lines.
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // documents reads each document of a text on its own, so that one that cannot be
 // read leaves the others alone.
 func documents(text string) []document {
 	text = strings.TrimPrefix(text, "\ufeff")
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = lineBreaks.Replace(text)
 	var out []document
 	add := func(v *value, err error) {
 		d := document{number: len(out) + 1, value: v}

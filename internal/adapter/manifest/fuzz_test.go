@@ -36,7 +36,7 @@ func check(t *testing.T, text string) { places(t, text) }
 
 func places(t failer, text string) {
 	t.Helper()
-	lines := strings.Count(text, "\n") + 1
+	lines := strings.Count(lineBreaks.Replace(text), "\n") + 1
 	r := Read([]string{Stdin}, Options{Namespace: "default", Stdin: strings.NewReader(text)})
 	for _, m := range r.Mistakes {
 		if m.Line < 0 || m.Line > lines+1 || m.Message == "" {
