@@ -208,8 +208,7 @@ func TestPlantedFaults(t *testing.T) {
 		})
 	}
 	for _, i := range ledger.Invariants() {
-		// A line that was booked into a closed month is told as a statement that
-		// differs: TestBookedIntoClosed.
+		// TestBookedIntoClosed plants the one that is left out here.
 		if !slices.Contains(found, i) && i != ledger.BookedClosed {
 			t.Errorf("no fault of the kind %s was planted and found", i)
 		}
@@ -217,15 +216,16 @@ func TestPlantedFaults(t *testing.T) {
 }
 
 // TestBookedIntoClosed: a correction that is made to look as if it had been booked
-// in the closed month is found, too: the month is not what its statements say.
+// in the closed month is found as what it is, and not only by the statement that
+// differs for it.
 func TestBookedIntoClosed(t *testing.T) {
 	b := corrected(t)
 	b.close()
 	const late = "period = 24322 AND hour < (SELECT min(hour) FROM ledger_line WHERE period = 24322 AND booking = 1)"
 	plant(t, b.dir, both(resort(late, "kind = 'adjustment'"), run("UPDATE ledger_line SET period = 24321 WHERE "+late)))
 	b.open()
-	if got := b.check().Violation; got == nil || got.Invariant != ledger.StatementOff {
-		t.Errorf("found %v, want %s", got, ledger.StatementOff)
+	if got := b.check().Violation; got == nil || got.Invariant != ledger.BookedClosed {
+		t.Errorf("found %v, want %s", got, ledger.BookedClosed)
 	}
 	closed, err := b.store.Closed(t.Context())
 	if err != nil {

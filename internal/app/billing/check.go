@@ -20,17 +20,23 @@ func (s *Service) CheckLedger(ctx context.Context, r inquiry.CheckRequest, progr
 	if err != nil || first.IsZero() {
 		return out, err
 	}
+	var closed []ledger.Closed
+	if r.Months {
+		if closed, err = s.store.Closed(ctx); err != nil {
+			return out, err
+		}
+	}
 	days := int64(last.Sub(first)/(24*time.Hour)) + 1
 	for day, n := first, int64(0); !day.After(last); day, n = day.AddDate(0, 0, 1), n+1 {
 		progress(inquiry.Progress{Stage: "check lines", AtMS: day.UnixMilli(), Done: n, Total: days})
-		if out.Violation, err = s.checkDay(ctx, later(day, from), earlier(day.AddDate(0, 0, 1), to), &out); err != nil || out.Violation != nil {
+		if out.Violation, err = s.checkDay(ctx, later(day, from), earlier(day.AddDate(0, 0, 1), to), closed, &out); err != nil || out.Violation != nil {
 			return out, err
 		}
 	}
 	if !r.Months {
 		return out, nil
 	}
-	err = s.checkClosed(ctx, from, to, progress, &out)
+	err = s.checkClosed(ctx, from, to, closed, progress, &out)
 	return out, err
 }
 
@@ -63,8 +69,9 @@ func (s *Service) extent(ctx context.Context, from, to time.Time) (first, last t
 	return first, last, nil
 }
 
-// checkDay checks the lines of some hours of nodes with what these cost.
-func (s *Service) checkDay(ctx context.Context, from, to time.Time, out *inquiry.Checked) (*ledger.Violation, error) {
+// checkDay checks the lines of some hours of nodes with what these cost, and
+// that none was booked into a closed month.
+func (s *Service) checkDay(ctx context.Context, from, to time.Time, closed []ledger.Closed, out *inquiry.Checked) (*ledger.Violation, error) {
 	var j ledger.Journal
 	for l, err := range s.store.Lines(ctx, ledger.Query{FromMS: from.UnixMilli(), ToMS: to.UnixMilli()}) {
 		if err != nil {
@@ -83,15 +90,14 @@ func (s *Service) checkDay(ctx context.Context, from, to time.Time, out *inquiry
 	out.Lines += int64(len(j.Lines))
 	out.Costs += int64(len(j.Costs))
 	out.Hours += int64(len(hours))
-	return ledger.Check(j), nil
+	if v := ledger.Check(j); v != nil {
+		return v, nil
+	}
+	return ledger.CheckLate(j.Lines, closed), nil
 }
 
 // checkClosed verifies closed months and the trail.
-func (s *Service) checkClosed(ctx context.Context, from, to time.Time, progress func(inquiry.Progress), out *inquiry.Checked) error {
-	closed, err := s.store.Closed(ctx)
-	if err != nil {
-		return err
-	}
+func (s *Service) checkClosed(ctx context.Context, from, to time.Time, closed []ledger.Closed, progress func(inquiry.Progress), out *inquiry.Checked) error {
 	for i, c := range closed {
 		if c.Month.EndMS() <= from.UnixMilli() || c.Month.StartMS() >= to.UnixMilli() {
 			continue

@@ -26,8 +26,8 @@ type Journal struct {
 // it finds what was done behind their backs.
 //
 // A journal that is too large for memory is checked in parts: all lines of some
-// hours of nodes with their costs, without the closed months, and each of these
-// by Verify.
+// hours of nodes with their costs, without the closed months, the same lines by
+// CheckLate, and each closed month by Verify.
 func Check(j Journal) *Violation {
 	lines := slices.Clone(j.Lines)
 	slices.SortFunc(lines, func(a, b Line) int { return a.Compare(&b) })

@@ -11,16 +11,9 @@ import (
 
 // checkClosed verifies the closed months of every scope.
 func checkClosed(lines []Line, closed []Closed) *Violation {
-	order := slices.Clone(closed)
-	slices.SortFunc(order, func(a, b Closed) int {
-		return cmp.Or(strings.Compare(a.Set, b.Set), strings.Compare(string(a.Currency), string(b.Currency)), cmp.Compare(a.Month, b.Month))
-	})
+	order := byScope(closed)
 	for i := range order {
-		c := &order[i]
-		var previous *Closed
-		if i > 0 && order[i-1].Scope == c.Scope {
-			previous = &order[i-1]
-		}
+		c, previous := &order[i], before(order, i)
 		if v := c.checkLate(lines, previous == nil); v != nil {
 			return v
 		}
@@ -32,6 +25,39 @@ func checkClosed(lines []Line, closed []Closed) *Violation {
 		case err != nil:
 			return violation(PeriodChanged, nil, "%v", err)
 		}
+	}
+	return nil
+}
+
+// CheckLate is the part of Check that finds lines which were booked into a month
+// after it was closed, or before the first closed month of their scope. Lines may
+// be some of the journal's; closed are all closed months. Such a line makes its
+// month's statement differ, too: this says why.
+func CheckLate(lines []Line, closed []Closed) *Violation {
+	order := byScope(closed) // so that the answer does not depend on the order given
+	for i := range order {
+		// A month that followed another is not the first, though that one is gone:
+		// this is a gap, which Verify names.
+		if v := order[i].checkLate(lines, order[i].Previous == ""); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// byScope is closed months by their scope, in order.
+func byScope(closed []Closed) []Closed {
+	order := slices.Clone(closed)
+	slices.SortFunc(order, func(a, b Closed) int {
+		return cmp.Or(strings.Compare(a.Set, b.Set), strings.Compare(string(a.Currency), string(b.Currency)), cmp.Compare(a.Month, b.Month))
+	})
+	return order
+}
+
+// before is the month closed before another of its scope; nil: none was.
+func before(order []Closed, i int) *Closed {
+	if i > 0 && order[i-1].Scope == order[i].Scope {
+		return &order[i-1]
 	}
 	return nil
 }
