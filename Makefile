@@ -53,8 +53,12 @@ fuzz: ## Fuzz every parser for FUZZTIME (default 20s) each
 	hack/fuzz.sh $(or $(FUZZTIME),20s)
 
 .PHONY: bench
-bench: build mock ## Measure cost and accuracy on this machine; writes docs/accuracy.md and docs/cost.md
+bench: build mock ## Measure cost and accuracy on this machine; writes docs/accuracy.md, cost.md and ledger-speed.md
 	hack/bench.sh
+
+.PHONY: bench-ledger
+bench-ledger: need-gcc ## Measure the ledger at 10,000 GPUs (a part of bench); writes docs/ledger-speed.md
+	$(GO) run ./test/speed -write docs/ledger-speed.md
 
 .PHONY: mock
 mock: need-gcc ## Build the mock libnvidia-ml.so.1
@@ -79,4 +83,4 @@ clean: ## Remove what was built
 
 .PHONY: help
 help: ## Print this list
-	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*##/ {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*##/ {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

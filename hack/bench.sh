@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures on this machine what the agent costs and how accurate sampling is,
-# writes the tables of docs/cost.md and docs/accuracy.md, and runs the
-# benchmarks of the core packages and of what reads the node. Takes about
-# twelve minutes; BENCHTIME (default 1s) is for the benchmarks, SECONDS_EACH
+# how fast the ledger is, writes the tables of docs/cost.md, docs/accuracy.md and
+# docs/ledger-speed.md, and runs the benchmarks of the core packages and of what
+# reads the node. Takes about half an hour, half of it for the ledger; BENCHTIME (default 1s) is for the benchmarks, SECONDS_EACH
 # (default 60) for each setting of cost.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,3 +20,7 @@ echo "docs/accuracy.md is written"
 step "cost"
 go run ./test/cost -measure "${SECONDS_EACH:-60}s" -write docs/cost.md
 echo "docs/cost.md is written"
+
+step "ledger"
+go run ./test/speed -write docs/ledger-speed.md
+echo "docs/ledger-speed.md is written"

@@ -47,16 +47,26 @@ func benchStore(b *testing.B, dir string) *Store {
 	return s
 }
 
+// rowsOf is how many rows of the tables batches come to, those of words apart.
+func rowsOf(batches []usage.Batch) (n int) {
+	for i := range batches {
+		b := &batches[i]
+		n += 1 + len(b.Partitions) + len(b.Holders) + len(b.Grants) + len(b.Pods) + len(b.Findings)
+	}
+	return n
+}
+
 // BenchmarkAppend writes one minute of the cluster, in one transaction, and
 // makes it durable.
 func BenchmarkAppend(b *testing.B) {
 	n := nodes(b)
 	s := benchStore(b, b.TempDir())
-	seq := uint64(0)
+	seq, rows := uint64(0), 0
 	for b.Loop() {
 		b.StopTimer()
 		seq++
 		group := minute(n, seq)
+		rows += rowsOf(group)
 		b.StartTimer()
 		if _, err := s.Append(context.Background(), group); err != nil {
 			b.Fatal(err)
@@ -66,6 +76,7 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(n)*float64(seq)/b.Elapsed().Seconds(), "batches/s")
+	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 }
 
 // BenchmarkHour reads an hour of the cluster: open, and sealed. With
