@@ -25,6 +25,8 @@ func newDocs() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error { return writeCLI(c.OutOrStdout(), newRoot()) }},
 		&cobra.Command{Use: "metrics", Short: "Print docs/server-metrics.md", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error { return ledgermetrics.WriteDocs(c.OutOrStdout()) }},
+		&cobra.Command{Use: "server-config", Short: "Print docs/server-config.md", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return writeServerConfig(c.OutOrStdout()) }},
 		&cobra.Command{Use: "openapi", Short: "Print docs/api/openapi.yaml", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 			text, err := api.Document()
 			if err == nil {

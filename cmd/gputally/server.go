@@ -22,6 +22,7 @@ import (
 
 // serverFlags are the settings of gputally server.
 type serverFlags struct {
+	config             string
 	dataDir, backupDir string
 	backupEvery        time.Duration
 	backupKeep         int
@@ -64,15 +65,18 @@ It listens on loopback unless it is told who may do what: a file of tokens for
 agents (deliver), one for readers, one for those who may close months and import
 bills, one token a line. Beyond loopback it also wants a certificate.
 
-Every flag can be set in the environment: --data-dir is GPUTALLY_DATA_DIR.
+Every flag can be set in the environment, --data-dir as GPUTALLY_DATA_DIR, and in
+the file that --config names (docs/server-config.md). A flag is stronger than the
+environment, and that is stronger than the file.
 SIGTERM and SIGINT end it in order; what it said it had, it has.`,
 		Example: `  gputally server --data-dir /var/lib/gputally
   gputally server --data-dir ./ledger --price-book prices.yaml --policy-file policy.yaml
+  gputally server --config /etc/gputally/server.yaml
   gputally server --data-dir ./ledger --listen :9403 --tls-cert tls.crt --tls-key tls.key \
       --agent-token-file agents --read-token-file readers --write-token-file finance`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := fromEnvironment(c.Flags(), os.Getenv); err != nil {
+			if err := f.load(c.Flags(), os.Getenv); err != nil {
 				return inputError{err}
 			}
 			return f.run(c)
@@ -86,6 +90,7 @@ SIGTERM and SIGINT end it in order; what it said it had, it has.`,
 }
 
 func (f *serverFlags) define(p *pflag.FlagSet) {
+	p.StringVar(&f.config, "config", "", "file of settings in YAML (docs/server-config.md); flags and the environment are stronger")
 	p.StringVar(&f.dataDir, "data-dir", "/var/lib/gputally", "directory of the ledger; made if it is not there")
 	p.StringVar(&f.backupDir, "backup-dir", "", "directory for backups, outside the data directory; without it there are none")
 	p.DurationVar(&f.backupEvery, "backup-every", 0, "make a backup this often, such as 24h (default: only when asked to)")
@@ -116,10 +121,18 @@ func (f *priceFlags) define(p *pflag.FlagSet) {
 	f.policy.define(p, "; read again when it changes")
 }
 
+// load fills in what no flag set, from the environment, then from the file.
+func (f *serverFlags) load(fs *pflag.FlagSet, getenv func(string) string) error {
+	if err := fromEnvironment(fs, getenv); err != nil || f.config == "" {
+		return err
+	}
+	return fromFile(fs, f.config)
+}
+
 // fromEnvironment sets the flags that the command line left alone.
 func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (err error) {
 	fs.VisitAll(func(fl *pflag.Flag) {
-		name := "GPUTALLY_" + strings.ToUpper(strings.ReplaceAll(fl.Name, "-", "_"))
+		name := envName(fl.Name)
 		value := getenv(name)
 		if err != nil || fl.Changed || value == "" || fl.Name == "help" {
 			return
