@@ -41,10 +41,11 @@ golden: ## Rewrite golden files from what the code prints now; read the diff
 	$(GO) test ./test/scenario ./cmd/... -update
 
 .PHONY: docs
-docs: ## Write the generated references (docs/metrics.md, flags.md, cli.md, server-metrics.md, server-config.md, api/openapi.yaml)
+docs: ## Write the generated references (docs/metrics.md, flags.md, cli.md, guardrails.md, server-metrics.md, server-config.md, api/openapi.yaml)
 	$(GO) run ./cmd/gputally-agent docs metrics > docs/metrics.md
 	$(GO) run ./cmd/gputally-agent docs flags > docs/flags.md
 	$(GO) run ./cmd/gputally docs cli > docs/cli.md
+	$(GO) run ./cmd/gputally docs guard > docs/guardrails.md
 	$(GO) run ./cmd/gputally docs openapi > docs/api/openapi.yaml
 	$(GO) run ./cmd/gputally docs metrics > docs/server-metrics.md
 	$(GO) run ./cmd/gputally docs server-config > docs/server-config.md

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gputally/gputally/internal/adapter/manifest"
-	"github.com/gputally/gputally/internal/adapter/manifest/guard"
+	"github.com/gputally/gputally/internal/core/guard"
 )
 
 const groupGuard = "guard"

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/gputally/gputally/internal/adapter/manifest"
-	"github.com/gputally/gputally/internal/adapter/manifest/guard"
+	"github.com/gputally/gputally/internal/core/guard"
 )
 
 // The part of SARIF 2.1.0 (OASIS) that a scan fills in; names are the standard's.

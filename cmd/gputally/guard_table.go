@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gputally/gputally/internal/adapter/manifest"
-	"github.com/gputally/gputally/internal/adapter/manifest/guard"
+	"github.com/gputally/gputally/internal/core/guard"
 )
 
 // table prints the findings, then what each rule among them means, then what was

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/gputally/gputally/internal/adapter/manifest/guard"
+	"github.com/gputally/gputally/internal/core/guard"
 )
 
 // FuzzRead: no text makes reading and scanning panic, and every mistake and

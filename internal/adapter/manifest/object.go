@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gputally/gputally/internal/adapter/manifest/guard"
+	"github.com/gputally/gputally/internal/core/guard"
 )
 
 // templates says where the objects that make pods keep their template. The group

@@ -2,7 +2,7 @@
 
 package manifest
 
-import "github.com/gputally/gputally/internal/adapter/manifest/guard"
+import "github.com/gputally/gputally/internal/core/guard"
 
 // pod reads a pod's spec.
 func pod(spec node) guard.Pod {

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gputally/gputally/internal/adapter/manifest/guard"
+	"github.com/gputally/gputally/internal/core/guard"
 )
 
 // Stdin is the path that stands for standard input; StdinName is what it is
