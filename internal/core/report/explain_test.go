@@ -160,7 +160,7 @@ func TestExplainLeak(t *testing.T) {
 	ev := dispute()
 	booked(t, &ev, 0, ledger.Periods{})
 	says(t, explain(t, find(t, ev, allocation.ResourceGPU, "web/z", allocation.Leak), ev),
-		"web/z (uid-z) held memory here and had no grant: a leak.", "1 other pods had a grant on it.", "held 8.333 GiB·h",
+		"web/z (uid-z) held memory here and had no grant: a leak.", "1 other pod had a grant on it.", "held 8.333 GiB·h",
 		"= 20.8333 % of 1h.", "2.500000000000", "That is 2.50 in sum.")
 }
 
@@ -168,7 +168,7 @@ func TestExplainPlatform(t *testing.T) {
 	ev := dispute()
 	booked(t, &ev, 0, ledger.Periods{})
 	says(t, explain(t, find(t, ev, allocation.ResourceGPU, allocation.Idle, allocation.Platform), ev),
-		"idle, gpu: 1h", "Nobody's in particular: a platform account.", "1 other pods had a grant on it.", "held 0.000 GiB·h")
+		"idle, gpu: 1h", "Nobody's in particular: a platform account.", "1 other pod had a grant on it.", "held 0.000 GiB·h")
 }
 
 func TestExplainCPUAndMemory(t *testing.T) {
@@ -285,6 +285,39 @@ func TestExplainAll(t *testing.T) {
 			for i := range 9 {
 				says(t, trace, "\n"+string(rune('1'+i))+". ")
 			}
+		}
+	}
+}
+
+// TestExplainCountsWhatIsInTheHour: windows that end where the hour begins, or
+// begin where it ends, have no part in it.
+func TestExplainCountsWhatIsInTheHour(t *testing.T) {
+	ev := dispute()
+	booked(t, &ev, at("2026-11-03 12:00"), ledger.Periods{})
+	entry := find(t, ev, allocation.ResourceGPU, "ml/a", allocation.Direct)
+	want := explain(t, entry, ev)
+	for i, start := range []int64{at("2026-11-03 09:50"), at("2026-11-03 11:00")} {
+		b := ev.Hour.Batches[0]
+		b.StartMS, b.DurationMS, b.Seq = start, 600_000, 900+uint64(i)
+		b.Partitions, b.Holders, b.Grants, b.Pods, b.Findings, b.Gap = nil, nil, nil, nil, nil, nil
+		ev.Hour.Batches = append(ev.Hour.Batches, b)
+	}
+	got := explain(t, entry, ev)
+	if got.Ship != want.Ship || len(got.Spool.Runs) != len(want.Spool.Runs) || got.Integrate.Windows != want.Integrate.Windows {
+		t.Errorf("with windows that only touch the hour: %+v, %+v, %d windows; without: %+v, %+v, %d",
+			got.Ship, got.Spool, got.Integrate.Windows, want.Ship, want.Spool, want.Integrate.Windows)
+	}
+}
+
+// TestExplainAPodThatWasNotRead: what it used is unknown, not 0.
+func TestExplainAPodThatWasNotRead(t *testing.T) {
+	s := IntegrateStep{Windows: 1, CPURequestMilliMS: 3_600_000_000}
+	for of, want := range map[allocation.Resource]string{
+		allocation.ResourceCPU:    "In 1 window it used an unknown amount and had asked for 1.000; in each the greater counts.",
+		allocation.ResourceMemory: "In 1 window it used an unknown amount of memory and had asked for 0.000 GiB·h; in each the greater counts.",
+	} {
+		if got := s.text(of)[0]; got != want {
+			t.Errorf("%s: %q, want %q", of, got, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 func (x *explainer) records() {
 	x.trace.Sample.Partition, x.trace.Sample.Model = x.about.Partition, x.about.Model
 	x.trace.Attribute.Holder, x.trace.Attribute.Leak = x.about.Holder, x.about.Kind == allocation.Leak
-	order := slices.Clone(x.ev.Hour.Batches)
+	order := slices.DeleteFunc(slices.Clone(x.ev.Hour.Batches), func(b usage.Batch) bool { return !x.inHour(&b) })
 	slices.SortStableFunc(order, compareBatches)
 	x.trace.Ship.Arrived = len(order)
 	order = slices.CompactFunc(order, func(a, b usage.Batch) bool { return compareBatches(a, b) == 0 })
@@ -42,6 +42,14 @@ func (x *explainer) records() {
 	slices.SortFunc(x.trace.Attribute.Findings, func(a, b FindingTime) int {
 		return cmp.Or(cmp.Compare(b.ForMS, a.ForMS), cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Detail, b.Detail))
 	})
+}
+
+// inHour says whether a window, or the gap that it tells of, has a part in the
+// hour: one that ends where the hour begins has none.
+func (x *explainer) inHour(b *usage.Batch) bool {
+	from, until := x.about.HourMS, x.about.HourMS+hourMS
+	in := func(s usage.Span) bool { return s.StartMS < until && from < s.StartMS+s.DurationMS }
+	return in(usage.Span{StartMS: b.StartMS, DurationMS: b.DurationMS}) || b.Gap != nil && in(b.Gap.Span)
 }
 
 func compareBatches(a, b usage.Batch) int {

@@ -93,7 +93,7 @@ func (a *AttributeStep) text(partition string) (out []string) {
 		out = append(out, fmt.Sprintf("A grant from %s (%s, %s) stood for %s and %s.", g.Source, orWord(g.Resource, true), g.Mode, seconds(g.GrantedMS), keeps))
 	}
 	if a.OtherGrants > 0 {
-		out = append(out, fmt.Sprintf("%d other pods had a grant on it.", a.OtherGrants))
+		out = append(out, number(a.OtherGrants, "other pod", "other pods")+" had a grant on it.")
 	}
 	if a.GrantsUnknownMS > 0 {
 		out = append(out, fmt.Sprintf("For %s nobody could tell who had grants.", seconds(a.GrantsUnknownMS)))
@@ -120,14 +120,14 @@ func (f *FindingTime) text(partition string) string {
 func (s *IntegrateStep) text(of allocation.Resource) []string {
 	switch of {
 	case allocation.ResourceCPU:
-		return []string{fmt.Sprintf("In %d windows it used %.3f CPU-hours and had asked for %.3f; in each the greater counts.",
-			s.Windows, float64(s.CPUNanos)/1e9/3600, float64(s.CPURequestMilliMS)/1000/hourMS)}
+		return []string{fmt.Sprintf("In %s it used %s and had asked for %.3f; in each the greater counts.",
+			number(s.Windows, "window", "windows"), s.orUnread(s.CPUNanos == 0, fmt.Sprintf("%.3f CPU-hours", float64(s.CPUNanos)/1e9/3600)), float64(s.CPURequestMilliMS)/1000/hourMS)}
 	case allocation.ResourceMemory:
-		return []string{fmt.Sprintf("In %d windows it used %s of memory and had asked for %s; in each the greater counts.",
-			s.Windows, gibHours(s.ByteMS), gibHours(s.MemoryRequestByteMS))}
+		return []string{fmt.Sprintf("In %s it used %s of memory and had asked for %s; in each the greater counts.",
+			number(s.Windows, "window", "windows"), s.orUnread(true, gibHours(s.ByteMS)), gibHours(s.MemoryRequestByteMS))}
 	}
 	return []string{
-		fmt.Sprintf("In %d windows it was there for %s and held %s, at most %.2f GiB at once.", s.Windows, seconds(s.PresentMS), gibHours(s.ByteMS), float64(s.PeakBytes)/(1<<30)),
+		fmt.Sprintf("In %s it was there for %s and held %s, at most %.2f GiB at once.", number(s.Windows, "window", "windows"), seconds(s.PresentMS), gibHours(s.ByteMS), float64(s.PeakBytes)/(1<<30)),
 		fmt.Sprintf("The whole: %s = %s driver + %s holders + %s unattributed + %s free.", gibHours(s.CapacityByteMS), gibHours(s.ReservedByteMS), gibHours(s.HeldByteMS), gibHours(s.UnattributedByteMS), gibHours(s.FreeByteMS)),
 	}
 }
@@ -146,7 +146,7 @@ func (s *SpoolStep) text() (out []string) {
 }
 
 func (s *ShipStep) text() []string {
-	return []string{fmt.Sprintf("%d batches arrived, %d count: each once.", s.Arrived, s.Counted)}
+	return []string{fmt.Sprintf("%s arrived, %d count: each once.", number(s.Arrived, "batch", "batches"), s.Counted)}
 }
 
 func (s *JournalStep) text() []string {
@@ -264,4 +264,21 @@ func seconds(ms int64) string {
 
 func gibHours(t usage.Total) string {
 	return fmt.Sprintf("%.3f GiB·h", t.ByteSeconds()/3600/(1<<30))
+}
+
+// number is a count with its noun.
+func number(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// orUnread is a figure, or that it is unknown: of a pod that was never read only
+// the requests are.
+func (s *IntegrateStep) orUnread(none bool, figure string) string {
+	if none && s.PresentMS == 0 {
+		return "an unknown amount"
+	}
+	return figure
 }
