@@ -129,6 +129,7 @@ var faults = []fault{
 	{ledger.SharesOff, run("UPDATE ledger_line SET share_ms = share_ms + 1 WHERE " + one)},
 	{ledger.SlotOff, run("UPDATE ledger_line SET amount = amount + 1 WHERE " + one)},
 	{ledger.NodeOff, slotTwice},
+	{ledger.SumsOff, run("UPDATE ledger_hour SET amount = amount + 1 WHERE " + oneHour)},
 	{ledger.PeriodGap, run("DELETE FROM ledger_closed WHERE month = 24321", "DELETE FROM ledger_statement WHERE month = 24321")},
 	{ledger.PeriodChanged, run(`UPDATE ledger_closed SET closed_json = replace(closed_json, '"by":"test"', '"by":"nobody"') WHERE month = 24321`)},
 	{ledger.StatementOff, run("UPDATE ledger_line SET pod_name = 'another' WHERE " + old)},

@@ -116,9 +116,8 @@ func (c *columnar) run(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// rolling adds the lines of a day up. Sums that do not fit their columns are an
-// error, and the day's lines are read one by one then.
-func rolling(day int32) []string {
+// daySQL adds up lines of a day, as ledger_day has them.
+func daySQL(day int32, lines string) string {
 	keys := make([]string, len(dayKeys))
 	for i, c := range dayKeys {
 		keys[i] = c.name
@@ -128,13 +127,24 @@ func rolling(day int32) []string {
 	for _, c := range daySums {
 		columns = append(columns, "sum("+c.name+")")
 	}
+	return fmt.Sprintf("SELECT %s FROM %s GROUP BY %s", strings.Join(columns, ", "), lines, strings.Join(keys, ", "))
+}
+
+// dayHoursSQL adds up what is kept of a day's hours, as ledger_day_hour has it.
+func dayHoursSQL(day int32) string {
+	return fmt.Sprintf(`SELECT %d, currency, sum(cost), sum(amount), sum(apart), sum(lines), sum(lines_apart), sum(pieces),
+		count(*) FILTER (amount <> cost), count(*) FILTER (apart <> cost) FROM ledger_hour WHERE %s GROUP BY currency`, day*dayHours, hoursOfDay(day))
+}
+
+// rolling adds the lines of a day up. Sums that do not fit their columns are an
+// error, and the day's lines are read one by one then.
+func rolling(day int32) []string {
 	return []string{
 		fmt.Sprintf("DELETE FROM ledger_day WHERE hour = %d", day*dayHours),
 		fmt.Sprintf("DELETE FROM ledger_day_hour WHERE hour = %d", day*dayHours),
-		fmt.Sprintf(`INSERT INTO ledger_day_hour SELECT %d, currency, sum(cost), sum(amount), sum(apart), sum(lines), sum(lines_apart), sum(pieces),
-			count(*) FILTER (amount <> cost), count(*) FILTER (apart <> cost) FROM ledger_hour WHERE %s GROUP BY currency`, day*dayHours, hoursOfDay(day)),
+		"INSERT INTO ledger_day_hour " + dayHoursSQL(day),
 		fmt.Sprintf("DELETE FROM ledger_rolled WHERE day = %d", day),
-		fmt.Sprintf("INSERT INTO ledger_day SELECT %s FROM sorted GROUP BY %s ORDER BY cluster, node, device, sort", strings.Join(columns, ", "), strings.Join(keys, ", ")),
+		"INSERT INTO ledger_day " + daySQL(day, "sorted") + " ORDER BY cluster, node, device, sort",
 		fmt.Sprintf("INSERT INTO ledger_rolled VALUES (%d)", day),
 	}
 }

@@ -217,15 +217,11 @@ func (q *reportQuery) recount(ctx context.Context, of map[money.Currency]*report
 	if q.View == report.Apart {
 		amount = "amount::HUGEINT + coalesce(moved, 0)"
 	}
-	var currencies string
-	for i := range q.sorts.all {
-		currencies += fmt.Sprintf(" WHEN %d THEN %s", i, literal(string(q.sorts.all[i].currency)))
-	}
 	lines := q.sorts.which(func(s *lineSort) bool { return s.priced && s.entryKind != "" && q.Shows(s.entryKind) })
 	query := fmt.Sprintf(`
-		WITH charged AS (SELECT hour, cluster, node, CASE sort%s ELSE '' END AS currency, sum(%s) AS amount FROM ledger_line WHERE %s AND %s GROUP BY ALL),
+		WITH charged AS (SELECT hour, cluster, node, %s AS currency, sum(%s) AS amount FROM ledger_line WHERE %s AND %s GROUP BY ALL),
 		costs AS (SELECT hour, cluster, node, currency, sum(cost) AS cost FROM ledger_hour WHERE %[4]s GROUP BY ALL)
 		SELECT hour, cluster, node, currency, (coalesce(amount, 0) - coalesce(cost, 0))::HUGEINT, amount IS NOT NULL
-		FROM charged FULL JOIN costs USING (hour, cluster, node, currency) WHERE coalesce(amount, 0) <> coalesce(cost, 0)`, currencies, amount, lines, q.chargedSQL())
+		FROM charged FULL JOIN costs USING (hour, cluster, node, currency) WHERE coalesce(amount, 0) <> coalesce(cost, 0)`, q.sorts.currencySQL(), amount, lines, q.chargedSQL())
 	return q.walk.conn.rows(ctx, query, oddColumns, q.walk.words.memo, func(r *row) { addOdd(r, of) })
 }

@@ -147,6 +147,18 @@ func readSorts(ctx context.Context, conn *columnar) (*sorts, error) {
 	return out, nil
 }
 
+// currencySQL is a line's currency as an expression of SQL.
+func (s *sorts) currencySQL() string {
+	var of strings.Builder
+	for i := range s.all {
+		fmt.Fprintf(&of, " WHEN %d THEN %s", i, literal(string(s.all[i].currency)))
+	}
+	if of.Len() == 0 {
+		return "''"
+	}
+	return "CASE sort" + of.String() + " ELSE '' END"
+}
+
 // accountSQL is a line's account as an expression of SQL: see writeSort, putFacts
 // and workload.Holder.Account.
 func (s *sorts) accountSQL() string {

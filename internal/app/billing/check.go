@@ -70,7 +70,7 @@ func (s *Service) extent(ctx context.Context, from, to time.Time) (first, last t
 }
 
 // checkDay checks the lines of some hours of nodes with what these cost, and
-// that none was booked into a closed month.
+// that none was booked into a closed month; then the sums that are kept of them.
 func (s *Service) checkDay(ctx context.Context, from, to time.Time, closed []ledger.Closed, out *inquiry.Checked) (*ledger.Violation, error) {
 	var j ledger.Journal
 	for l, err := range s.store.Lines(ctx, ledger.Query{FromMS: from.UnixMilli(), ToMS: to.UnixMilli()}) {
@@ -93,7 +93,10 @@ func (s *Service) checkDay(ctx context.Context, from, to time.Time, closed []led
 	if v := ledger.Check(j); v != nil {
 		return v, nil
 	}
-	return ledger.CheckLate(j.Lines, closed), nil
+	if v := ledger.CheckLate(j.Lines, closed); v != nil {
+		return v, nil
+	}
+	return s.store.CheckSums(ctx, from, to)
 }
 
 // checkClosed verifies closed months and the trail.

@@ -56,6 +56,9 @@ type Books interface {
 	Lines(ctx context.Context, q ledger.Query) iter.Seq2[*ledger.Line, error]
 	// Costs walks what the nodes cost, as last rated, in [from, to).
 	Costs(ctx context.Context, from, to time.Time) iter.Seq2[*pricing.NodeCost, error]
+	// CheckSums holds the sums that the store keeps for reports, if it does, against
+	// the lines and costs of [from, to). It returns the first that is something else.
+	CheckSums(ctx context.Context, from, to time.Time) (*ledger.Violation, error)
 	// AddDrift adds the lines that a drift comes to (ledger.BookDrift).
 	AddDrift(ctx context.Context, d ledger.Drift, p ledger.Periods) ([]ledger.Line, error)
 	// Report answers as report.Run does from all lines, costs and pods.

@@ -41,7 +41,11 @@ const (
 	TrailBroken     Invariant = "trail_broken"   // an event of the trail is not as it was kept, or is missing
 )
 
-// Invariants lists them.
+// SumsOff is for stores that keep sums for reports: one is not that of its lines and
+// costs. Check does not know such sums.
+const SumsOff Invariant = "sums_off"
+
+// Invariants lists those that Check looks at.
 func Invariants() []Invariant {
 	return []Invariant{
 		IDTwice, IDWrong, TimeWrong, KindWrong, PeriodWrong, CurrencyMissing, GradesOff, BookingMissing, ChainBroken,
