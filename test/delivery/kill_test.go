@@ -223,6 +223,10 @@ func TestWithoutServer(t *testing.T) {
 	}
 	f.start()
 	await(t, a)
+	// The spool is told first that records are durable, then they are counted.
+	for deadline := time.Now().Add(finishWithin); a.shipper.Status().Durable < 50 && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
 	if st := a.shipper.Status(); st.Sent != 50 || st.Durable != 50 || st.LastError != "" {
 		t.Errorf("with a server: %+v", st)
 	}
