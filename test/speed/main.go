@@ -15,6 +15,8 @@ const (
 	endMark   = "<!-- end generated -->"
 )
 
+var keep = flag.String("keep", "", "a folder in which ledgers are kept and used again: filling them takes most of the time (2 GB)")
+
 func main() {
 	doc := flag.String("write", "", "the document to refresh between its markers; empty prints the table")
 	only := flag.String("only", "", "measure only what has this in its name, such as report")

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,11 @@ type step struct {
 // fleetOf is the size of a ledger: GPUs, and days with three lines of each GPU an
 // hour.
 func fleetOf(gpus, days int) []string {
-	return []string{fmt.Sprint("GPUTALLY_BENCH_GPUS=", gpus), fmt.Sprint("GPUTALLY_BENCH_DAYS=", days)}
+	env := []string{fmt.Sprint("GPUTALLY_BENCH_GPUS=", gpus), fmt.Sprint("GPUTALLY_BENCH_DAYS=", days)}
+	if *keep != "" {
+		env = append(env, "GPUTALLY_BENCH_DIR="+filepath.Join(*keep, fmt.Sprint(gpus, "-", days)))
+	}
+	return env
 }
 
 // nodesOf is a number of nodes with 8 GPUs each, three holders on each GPU.
@@ -42,8 +47,8 @@ func nodesOf(n int) []string { return []string{fmt.Sprint("GPUTALLY_BENCH_NODES=
 // steps are all, the small ones first: what does not work shows early.
 func steps() []step {
 	return []step{
-		{"800 GPUs, 7 days: report by", store, "Report$/namespace", 100, fleetOf(800, 7), reported},
-		{"1,000 GPUs, 30 days: report by", store, "Report$", 30, fleetOf(1000, 30), reported},
+		{"800 GPUs, 7 days: report by", store, "Report$/namespace", 100, fleetOf(800, 7), smallReported},
+		{"1,000 GPUs, 30 days: report by", store, "Report$", 30, fleetOf(1000, 30), smallReported},
 		{"10,000 GPUs, 30 days: report by", store, "Report$", 30, fleetOf(10_000, 30), reported},
 		{"1,000 GPUs: a minute's records are", store, "Append$", 20, nodesOf(125), perSecond("taken in", "rows/s", "100,000 rows/s", 100_000)},
 		{"10,000 GPUs: a minute's records are", store, "Append$", 10, nodesOf(1250), perSecond("taken in", "rows/s", "100,000 rows/s", 100_000)},

@@ -30,6 +30,9 @@ PASS
 			t.Errorf("%s\nlacks %s", got, want)
 		}
 	}
+	if small := smallReported(results[0]); small.met || !smallReported(results[1]).met {
+		t.Errorf("a mean of 123 ms is met: %v, one of 99.9 ms is not", small.met)
+	}
 	if _, err := readResults(strings.NewReader("BenchmarkX 1 many ns/op")); err == nil {
 		t.Error("a figure that is none was read")
 	}
