@@ -29,7 +29,7 @@ test: need-gcc ## All tests that need no root
 	$(GO) test -timeout 30m ./...
 
 .PHONY: soak
-soak: ## Random hours by the million and kills by the hundred: an hour or two
+soak: ## Random hours by the million and kills by the hundred: allow two hours
 	hack/soak.sh $(HOURS) $(KILLS)
 
 .PHONY: race

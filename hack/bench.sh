@@ -2,7 +2,7 @@
 # Measures on this machine what the agent costs and how accurate sampling is,
 # how fast the ledger is, writes the tables of docs/cost.md, docs/accuracy.md and
 # docs/ledger-speed.md, and runs the benchmarks of the core packages and of what
-# reads the node. Takes about half an hour, half of it for the ledger; BENCHTIME (default 1s) is for the benchmarks, SECONDS_EACH
+# reads the node. Allow three quarters of an hour; BENCHTIME (default 1s) is for the benchmarks, SECONDS_EACH
 # (default 60) for each setting of cost.
 set -euo pipefail
 cd "$(dirname "$0")/.."

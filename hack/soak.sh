@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What random tests try a few times in every run, by the million: hours of nodes whose
 # parts must sum to their cost, and servers and agents that are killed. Failures name
-# a seed. Takes an hour or two.
+# a seed. Allow two hours.
 #   hack/soak.sh [HOURS [KILLS]]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gputally/gputally/internal/adapter/api/reportview"
 	"github.com/gputally/gputally/internal/adapter/manifest"
 	"github.com/gputally/gputally/internal/core/guard"
 )
@@ -136,10 +136,10 @@ func (s *scanned) print(w io.Writer, format string) error {
 // notes says on standard error what went wrong besides the findings.
 func (s *scanned) notes(w io.Writer) {
 	for _, m := range s.read.Mistakes {
-		fmt.Fprintln(w, printable(m.Error()))
+		fmt.Fprintln(w, reportview.Plain(m.Error()))
 	}
 	for _, e := range s.report.Unused {
-		fmt.Fprintf(w, "note: --exempt %s: no such object in the input; drop the exemption, or look for a mistake in the name\n", printable(e.Object.String()))
+		fmt.Fprintf(w, "note: --exempt %s: no such object in the input; drop the exemption, or look for a mistake in the name\n", reportview.Plain(e.Object.String()))
 	}
 }
 
@@ -166,15 +166,4 @@ func counted(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// printable makes control characters visible, so that a manifest cannot write
-// to the terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '�'
-		}
-		return r
-	}, text)
 }

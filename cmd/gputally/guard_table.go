@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gputally/gputally/internal/adapter/api/reportview"
 	"github.com/gputally/gputally/internal/adapter/manifest"
 	"github.com/gputally/gputally/internal/core/guard"
 )
@@ -33,8 +34,8 @@ func (s *scanned) findingTable(b *strings.Builder) {
 	rows := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(rows, "SEVERITY\tRULE\tOBJECT\tCONTAINER\tWHERE\tWHAT\tFIELD AND VALUE")
 	for _, f := range s.report.Findings {
-		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Severity, f.Rule, printable(f.Object.String()), printable(containerText(f)), printable(whereText(f.Place)),
-			printable(f.What), printable(f.Field+"="+short(f.Value)))
+		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Severity, f.Rule, reportview.Plain(f.Object.String()), reportview.Plain(containerText(f)), reportview.Plain(whereText(f.Place)),
+			reportview.Plain(f.What), reportview.Plain(f.Field+"="+short(f.Value)))
 	}
 	rows.Flush()
 }
@@ -92,8 +93,8 @@ func (s *scanned) exemptTable(b *strings.Builder) {
 		if e.Exemption.Owner != "" {
 			reason = e.Exemption.Owner + ": " + reason
 		}
-		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Severity, e.Rule, printable(e.Finding.Object.String()), printable(containerText(e.Finding)),
-			printable(whereText(e.Place)), e.Exemption.By, printable(reason))
+		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Severity, e.Rule, reportview.Plain(e.Finding.Object.String()), reportview.Plain(containerText(e.Finding)),
+			reportview.Plain(whereText(e.Place)), e.Exemption.By, reportview.Plain(reason))
 	}
 	rows.Flush()
 	fmt.Fprintln(b)
@@ -109,7 +110,7 @@ func (s *scanned) skippedTable(b *strings.Builder) {
 		if k.Object != "" {
 			name = k.Object + ": "
 		}
-		fmt.Fprintf(b, "  %s:%d (document %d): %s%s\n", printable(k.File), k.Line, k.Document, printable(name), printable(k.Reason))
+		fmt.Fprintf(b, "  %s:%d (document %d): %s%s\n", reportview.Plain(k.File), k.Line, k.Document, reportview.Plain(name), reportview.Plain(k.Reason))
 	}
 	fmt.Fprintln(b)
 }

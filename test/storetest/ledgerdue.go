@@ -212,6 +212,7 @@ func lateShapesAreDue(b *books) {
 		{"the first of all", []usage.Batch{window("n", "p", 1, 10), window("n", "p", 2, 70), window("n", "p", 4, 190), told(window("n", "p", 3, 130), old)}, "n+0 n+1 n+2 n+3"},
 		{"of another machine", []usage.Batch{window("n", "q", 1, 10), window("n", "q", 2, 130), told(window("n", "p", 3, 70), old)}, "n+1"},
 		{"it booted in the hour before", []usage.Batch{window("n", "p", 1, 70), told(window("n", "p", 2, 190), 50)}, "n+0 n+1 n+2 n+3"},
+		{"it did not boot then", []usage.Batch{told(window("n", "p", 1, 70), 50), told(window("n", "p", 2, 190), old)}, "n+0 n+1 n+2 n+3"},
 	} {
 		for j, batch := range c.batches {
 			batch.Seq, batch.Cluster = uint64(j+1), "shape: "+c.name

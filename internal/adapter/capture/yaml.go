@@ -11,7 +11,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+
+	"github.com/gputally/gputally/internal/adapter/strictyaml"
 )
 
 // maxDepth is how deeply lists and objects may be nested. Kubernetes objects
@@ -28,7 +29,7 @@ func parseYAML(name string, text []byte) (root *node, err error) {
 		}
 	}()
 	tokens := lexer.Tokenize(string(text))
-	if line := tooDeep(tokens); line > 0 {
+	if line := strictyaml.TooDeep(tokens, maxDepth); line > 0 {
 		return nil, &Error{File: name, Line: line, Msg: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}
 	}
 	file, err := parser.Parse(tokens, 0)
@@ -40,29 +41,6 @@ func parseYAML(name string, text []byte) (root *node, err error) {
 	}
 	b := yamlBuilder{name: name}
 	return b.build(file.Docs[0].Body, "", 0)
-}
-
-// tooDeep reports the line on which brackets, or sequence and mapping markers
-// of one line, nest too deeply, or 0. The parser recurses without a limit.
-func tooDeep(tokens token.Tokens) int {
-	flow, line, onLine := 0, 0, 0
-	for _, t := range tokens {
-		if t.Position.Line != line {
-			line, onLine = t.Position.Line, 0
-		}
-		switch t.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			flow++
-		case token.SequenceEndType, token.MappingEndType:
-			flow--
-		case token.SequenceEntryType, token.MappingKeyType:
-			onLine++
-		}
-		if flow > maxDepth || onLine > maxDepth || t.Position.IndentNum > 8*maxDepth {
-			return line
-		}
-	}
-	return 0
 }
 
 func yamlError(name string, err error) error {

@@ -167,7 +167,9 @@ func (s *Store) saveDue(ctx context.Context, batches []usage.Batch, fresh []int,
 		}
 		was := s.books.stays.around(b)
 		s.books.stays.add(b)
-		due.boot(b, was, s.books.stays.around(b))
+		if b.Shape != nil {
+			due.boot(b, was, s.books.stays.around(b))
+		}
 	}
 	if err := s.dueByShapes(ctx, due, late); err != nil {
 		return fmt.Errorf("find hours that are due: %w", err)

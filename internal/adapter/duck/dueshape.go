@@ -10,6 +10,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gputally/gputally/internal/core/rating"
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
@@ -84,10 +85,15 @@ func (s *stays) around(b *usage.Batch) stay {
 	return out
 }
 
-// boot adds the hours in which a machine booted, where a batch tells when its object
-// was made and no former one did.
+// boot adds the hours in which a machine booted, as it seems now or as it seemed
+// before, where a batch tells of another time at which its object was made.
 func (d dueHours) boot(b *usage.Batch, was, is stay) {
-	if was.created != is.created && is.created < is.first && is.created >= is.first-hourMS {
-		d.span(b, is.created, is.first+1)
+	if from := min(was.paidFrom(), is.paidFrom()); was.created != is.created && from < is.first {
+		d.span(b, from, is.first+1)
 	}
+}
+
+func (s stay) paidFrom() int64 {
+	m := rating.Machine{FirstMS: s.first, CreatedMS: s.created}
+	return m.PaidFrom()
 }

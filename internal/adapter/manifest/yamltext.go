@@ -11,7 +11,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+
+	"github.com/gputally/gputally/internal/adapter/strictyaml"
 )
 
 // parseYAML reads one document, whose first line is line base+1 of its file.
@@ -23,7 +24,7 @@ func parseYAML(text string, base int) (v *value, err error) {
 		}
 	}()
 	tokens := lexer.Tokenize(text)
-	if line := tooDeep(tokens); line > 0 {
+	if line := strictyaml.TooDeep(tokens, maxDepth); line > 0 {
 		return nil, &syntaxError{base + line, fmt.Sprintf("is nested more than %d levels deep", maxDepth)}
 	}
 	file, err := parser.Parse(tokens, 0)
@@ -39,29 +40,6 @@ func parseYAML(text string, base int) (v *value, err error) {
 		}
 	}
 	return v, nil
-}
-
-// tooDeep reports the line on which brackets, or markers of one line, nest too
-// deeply, or 0. The parser recurses without a limit.
-func tooDeep(tokens token.Tokens) int {
-	flow, line, onLine := 0, 0, 0
-	for _, t := range tokens {
-		if t.Position.Line != line {
-			line, onLine = t.Position.Line, 0
-		}
-		switch t.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			flow++
-		case token.SequenceEndType, token.MappingEndType:
-			flow--
-		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
-			onLine++
-		}
-		if flow > maxDepth || onLine > maxDepth || t.Position.IndentNum > 8*maxDepth {
-			return line
-		}
-	}
-	return 0
 }
 
 func notYAML(err error, base int, text string) error {

@@ -27,7 +27,7 @@ func Parse(name string, text []byte, what string) (body Value, err error) {
 		}
 	}()
 	tokens := lexer.Tokenize(string(text))
-	if line := tooDeep(tokens); line > 0 {
+	if line := TooDeep(tokens, maxDepth); line > 0 {
 		return body, &Error{File: name, Line: line, Msg: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}
 	}
 	file, err := parser.Parse(tokens, 0)
@@ -40,9 +40,10 @@ func Parse(name string, text []byte, what string) (body Value, err error) {
 	return valueOf(file.Docs[0].Body), nil
 }
 
-// tooDeep reports the line on which brackets, or markers of one line, nest too
-// deeply, or 0. The parser recurses without a limit.
-func tooDeep(tokens token.Tokens) int {
+// TooDeep reports the line on which brackets, or markers of one line, nest deeper
+// than so many levels, or 0. The parser recurses without a limit, so every reader of
+// YAML asks before it parses.
+func TooDeep(tokens token.Tokens, levels int) int {
 	flow, line, onLine := 0, 0, 0
 	for _, t := range tokens {
 		if t.Position.Line != line {
@@ -53,10 +54,10 @@ func tooDeep(tokens token.Tokens) int {
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
 			flow--
-		case token.SequenceEntryType, token.MappingKeyType:
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
 			onLine++
 		}
-		if flow > maxDepth || onLine > maxDepth || t.Position.IndentNum > 8*maxDepth {
+		if flow > levels || onLine > levels || t.Position.IndentNum > 8*levels {
 			return line
 		}
 	}

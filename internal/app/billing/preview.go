@@ -23,7 +23,7 @@ func (s *Service) PreviewClose(ctx context.Context, r inquiry.CloseRequest) (inq
 		switch {
 		case err != nil:
 			return inquiry.ClosePreview{}, err
-		case l.Set == r.Set && (!l.Priced() || l.Currency == r.Currency): // as ledger.StatementLines
+		case r.Scope.Has(l):
 			out.Lines++
 			payers[r.Level.PayerOf(l)] = true
 		}

@@ -15,6 +15,12 @@ type Scope struct {
 	Currency money.Currency `json:"currency"`
 }
 
+// Has says whether a line stands in the scope's statements: one without a price
+// stands in those of every currency of its set.
+func (s Scope) Has(l *Line) bool {
+	return l.Set == s.Set && (!l.Priced() || l.Currency == s.Currency)
+}
+
 // String names the scope for people.
 func (s Scope) String() string {
 	if s.Set == "" {

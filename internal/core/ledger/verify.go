@@ -178,7 +178,7 @@ func orNothing(b []byte) string {
 func StatementLines(lines []Line, s Scope, m Month, level Level) iter.Seq2[*Line, error] {
 	var of []*Line
 	for i := range lines {
-		if l := &lines[i]; l.Period == m && l.Set == s.Set && (!l.Priced() || l.Currency == s.Currency) {
+		if l := &lines[i]; l.Period == m && s.Has(l) {
 			of = append(of, l)
 		}
 	}

@@ -18,7 +18,7 @@ func Bills(bills *v1.Bills) string {
 	g := newGrid(left("SOURCE"), left("PERIOD"), right("LINES"), left("OF MACHINES"), left("APART"), left("IMPORTED"), left("FILES"))
 	for i := range bills.Bills {
 		x := &bills.Bills[i]
-		g.add(plain(x.Source), x.Period, whole(x.Lines), orDash(sums(x.Totals, "hours")), orDash(sums(x.Totals, "apart", "no_machine")), by(clock(x.At), x.By), plain(strings.Join(x.Files, ", ")))
+		g.add(Plain(x.Source), x.Period, whole(x.Lines), orDash(sums(x.Totals, "hours")), orDash(sums(x.Totals, "apart", "no_machine")), by(clock(x.At), x.By), Plain(strings.Join(x.Files, ", ")))
 	}
 	g.text(&b)
 	return b.String()
@@ -28,7 +28,7 @@ func by(when, who string) string {
 	if who == "" {
 		return when
 	}
-	return when + " by " + plain(who)
+	return when + " by " + Plain(who)
 }
 
 // sums are the totals of some places, by category.
@@ -51,7 +51,7 @@ func sums(totals []v1.BillSum, where ...string) string {
 // Imported is what came of importing a bill.
 func Imported(i *v1.Imported) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s from %s: %s, %s, %s of machines\n", plain(i.Format), plain(i.Source), count(i.Rows, "row", "rows"), count(i.Lines, "line", "lines"), whole(i.Machines))
+	fmt.Fprintf(&b, "%s from %s: %s, %s, %s of machines\n", Plain(i.Format), Plain(i.Source), count(i.Rows, "row", "rows"), count(i.Lines, "line", "lines"), whole(i.Machines))
 	for _, p := range i.Periods {
 		fmt.Fprintf(&b, "\n%s: %s\n", p.Period, change(p.Change))
 		for _, s := range p.Sums {
@@ -70,10 +70,10 @@ func Imported(i *v1.Imported) string {
 		fmt.Fprintf(&b, "\n%s of split cost tell money once more and count nowhere.\n", count(i.Repeated, "line", "lines"))
 	}
 	for _, l := range i.LeftOut {
-		fmt.Fprintf(&b, "\nLeft out: %s: %s\n", count(l.Rows, "row", "rows"), plain(l.Reason))
+		fmt.Fprintf(&b, "\nLeft out: %s: %s\n", count(l.Rows, "row", "rows"), Plain(l.Reason))
 	}
 	for _, n := range i.Notes {
-		fmt.Fprintf(&b, "Note: %s\n", plain(n))
+		fmt.Fprintf(&b, "Note: %s\n", Plain(n))
 	}
 	fmt.Fprintf(&b, "\n%s rated anew because of it.\n", count(int64(i.HoursDue), "hour of a node is", "hours of nodes are"))
 	return b.String()
@@ -142,7 +142,7 @@ func machines(b *strings.Builder, title string, of *v1.Bucket) {
 		if m.Node != "" {
 			node = nodeName(m.Cluster, m.Node)
 		}
-		g.add(plain(m.Machine), plain(m.InstanceType), orDash(node), whole(m.Hours), orDash(amounts(m.Amounts)), hourSpan(m.First, m.Last))
+		g.add(Plain(m.Machine), Plain(m.InstanceType), orDash(node), whole(m.Hours), orDash(amounts(m.Amounts)), hourSpan(m.First, m.Last))
 	}
 	g.text(b)
 	if more := of.Machines - len(of.Largest); more > 0 {

@@ -25,7 +25,7 @@ func Explanation(e *v1.Explanation) string {
 			b.WriteString("\n")
 		}
 		t := &e.Traces[i]
-		fmt.Fprintf(&b, "Entry %s\n%s", plain(t.Charge.Entry), lines(t.Text))
+		fmt.Fprintf(&b, "Entry %s\n%s", Plain(t.Charge.Entry), lines(t.Text))
 	}
 	return b.String()
 }
@@ -34,7 +34,7 @@ func Explanation(e *v1.Explanation) string {
 func lines(text string) string {
 	in := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i := range in {
-		in[i] = plain(in[i])
+		in[i] = Plain(in[i])
 	}
 	return strings.Join(in, "\n") + "\n"
 }

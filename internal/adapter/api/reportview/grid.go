@@ -96,9 +96,9 @@ func (g *grid) markdown(b *strings.Builder) {
 	}
 }
 
-// plain is a text of somebody else's on one line, without what would steer a
+// Plain is a text of somebody else's on one line, without what would steer a
 // terminal.
-func plain(text string) string {
+func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
 			return '�'

@@ -18,17 +18,17 @@ func Months(m *v1.Months) string {
 	g := newGrid(left("MONTH"), left("CURRENCY"), left("SET"), left("STATE"), right("AMOUNT"), right("LINES"), left(""))
 	for i := range m.Months {
 		x := &m.Months[i]
-		note := plain(x.Why)
+		note := Plain(x.Why)
 		if x.Closable {
 			note = "can be closed"
 		}
 		if c := x.Closing; c != nil {
-			note = fmt.Sprintf("%s by %s, hash %s", clock(c.At), plain(c.By), short(c.SHA256))
+			note = fmt.Sprintf("%s by %s, hash %s", clock(c.At), Plain(c.By), short(c.SHA256))
 			if c.Force != "" {
-				note += "; forced: " + plain(c.Force)
+				note += "; forced: " + Plain(c.Force)
 			}
 		}
-		g.add(x.Month, x.Currency, plain(x.Set), x.State, exact(x.Amount), whole(int64(x.Lines)), note)
+		g.add(x.Month, x.Currency, Plain(x.Set), x.State, exact(x.Amount), whole(int64(x.Lines)), note)
 	}
 	g.text(&b)
 	return b.String()
@@ -63,15 +63,15 @@ func Month(m *v1.Month) string {
 		if m.Closable {
 			rows = append(rows, [2]string{"  next", "gputally period close " + m.Month})
 		} else {
-			rows = append(rows, [2]string{"  in the way", orNone(plain(m.Why))})
+			rows = append(rows, [2]string{"  in the way", orNone(Plain(m.Why))})
 		}
 		pairs(&b, rows)
 		return b.String()
 	}
-	rows = append(rows, [2]string{"  closed", clock(c.At) + " by " + plain(c.By)})
+	rows = append(rows, [2]string{"  closed", clock(c.At) + " by " + Plain(c.By)})
 	for _, x := range [][2]string{{"  note", c.Note}, {"  forced", c.Force}, {"  hash", c.SHA256}, {"  month before", c.Previous}} {
 		if x[1] != "" {
-			rows = append(rows, [2]string{x[0], plain(x[1])})
+			rows = append(rows, [2]string{x[0], Plain(x[1])})
 		}
 	}
 	pairs(&b, rows)
@@ -81,7 +81,7 @@ func Month(m *v1.Month) string {
 	b.WriteString("\n")
 	g := newGrid(left("STATEMENT OF"), left("CLASS"), right("AMOUNT "+m.Currency), right("LINES"), right("UNPRICED H"), left("SHA-256"))
 	for _, s := range c.Statements {
-		g.add(plain(s.Account), s.Class, exact(s.Amount), whole(int64(s.Lines)), hours(s.UnpricedMS), s.SHA256)
+		g.add(Plain(s.Account), s.Class, exact(s.Amount), whole(int64(s.Lines)), hours(s.UnpricedMS), s.SHA256)
 	}
 	g.text(&b)
 	return b.String()
@@ -96,7 +96,7 @@ func Closing(m *v1.Month, level string) string {
 		{"  frozen", fmt.Sprintf("%s in %s, one for each %s", count(int64(m.Lines), "line", "lines"), count(int64(m.Statements), "statement", "statements"), level)},
 	}
 	if m.Why != "" {
-		rows = append(rows, [2]string{"  missing", plain(m.Why)})
+		rows = append(rows, [2]string{"  missing", Plain(m.Why)})
 	}
 	pairs(&b, append(rows, [2]string{"  later", "what changes or arrives for it becomes a correction in the open month"}))
 	b.WriteString("It cannot be undone. Write yes to close it: ")
@@ -107,7 +107,7 @@ func clusters(set string) string {
 	if set == "" {
 		return "those in no set"
 	}
-	return "the set " + plain(set)
+	return "the set " + Plain(set)
 }
 
 // Verified says of closed months whether they are as they were closed.
@@ -128,9 +128,9 @@ func Verified(v *v1.Verified) string {
 }
 
 func violation(v *v1.Violation) string {
-	out := v.Invariant + ": " + plain(v.Detail)
+	out := v.Invariant + ": " + Plain(v.Detail)
 	if l := v.Line; l != nil {
-		out += fmt.Sprintf("\n  line %s: %s, %s %s, %s, entry %s", plain(l.ID), clock(l.Start), nodeName(l.Cluster, l.Node), l.Resource, plain(l.Account), plain(l.Entry))
+		out += fmt.Sprintf("\n  line %s: %s, %s %s, %s, entry %s", Plain(l.ID), clock(l.Start), nodeName(l.Cluster, l.Node), l.Resource, Plain(l.Account), Plain(l.Entry))
 	}
 	return out
 }
@@ -153,7 +153,7 @@ func Trail(events []v1.Event) string {
 	g := newGrid(right("NO"), left("WHEN"), left("WHO"), left("WHAT"), left("TO WHAT"), left("DETAIL"), left("SHA-256"))
 	for i := range events {
 		e := &events[i]
-		g.add(whole(int64(e.Seq)), clock(e.At), plain(e.By), e.Action, plain(e.Subject), plain(e.Detail), short(e.SHA256))
+		g.add(whole(int64(e.Seq)), clock(e.At), Plain(e.By), e.Action, Plain(e.Subject), Plain(e.Detail), short(e.SHA256))
 	}
 	g.text(&b)
 	return b.String()
@@ -161,5 +161,5 @@ func Trail(events []v1.Event) string {
 
 // Backup says where a copy of the store is.
 func Backup(b *v1.Backup) string {
-	return fmt.Sprintf("%s in %s on the server, made in %s s.\n", bytes(b.Bytes), plain(b.Dir), decimals(float64(b.TookMS)/1000, 1))
+	return fmt.Sprintf("%s in %s on the server, made in %s s.\n", bytes(b.Bytes), Plain(b.Dir), decimals(float64(b.TookMS)/1000, 1))
 }

@@ -27,9 +27,9 @@ func Nodes(n *v1.Nodes) string {
 		if c := node.Cost; c != nil && c.Priced && c.Basis != nil {
 			hourly, currency, from = amount(nano(c.Basis.Hourly), exactPlaces), c.Currency, source(c.Basis)
 		} else if c != nil {
-			from = plain(c.Reason)
+			from = Plain(c.Reason)
 		}
-		g.add(plain(node.Cluster), plain(node.Name), plain(node.InstanceType), gpus(node), hourly, currency, from)
+		g.add(Plain(node.Cluster), Plain(node.Name), Plain(node.InstanceType), gpus(node), hourly, currency, from)
 	}
 	g.text(&b)
 	return b.String()
@@ -51,15 +51,15 @@ func gpus(n *v1.Node) string {
 	}
 	var out []string
 	for _, m := range order {
-		out = append(out, fmt.Sprintf("%d × %s", counts[m], plain(m)))
+		out = append(out, fmt.Sprintf("%d × %s", counts[m], Plain(m)))
 	}
 	return orNone(strings.Join(out, ", "))
 }
 
 func source(b *v1.Basis) string {
-	out := plain(b.Source)
+	out := Plain(b.Source)
 	if b.Row != "" {
-		out += ", row " + plain(b.Row)
+		out += ", row " + Plain(b.Row)
 	}
 	return out + " (" + b.Grade + ")"
 }
@@ -79,11 +79,11 @@ func NodePrice(p *v1.NodePrice) string {
 	b.WriteString("\nAsked, the strongest first:\n")
 	g := newGrid(left("  BOOK"), left("GRADE"), left("ROWS"), left("ANSWER"))
 	for _, a := range p.Asked {
-		name := "  " + plain(a.Book)
+		name := "  " + Plain(a.Book)
 		if a.Used {
-			name = "> " + plain(a.Book)
+			name = "> " + Plain(a.Book)
 		}
-		g.add(name, a.Grade, orDash(plain(strings.Join(a.Rows, ", "))), plain(a.Why))
+		g.add(name, a.Grade, orDash(Plain(strings.Join(a.Rows, ", "))), Plain(a.Why))
 	}
 	g.text(&b)
 	return b.String()
@@ -107,11 +107,11 @@ func nodeRows(n *v1.Node) [][2]string {
 	var where []string
 	for _, part := range []string{n.Provider, n.Region, n.Zone, n.InstanceType, n.Capacity} {
 		if part != "" {
-			where = append(where, plain(part))
+			where = append(where, Plain(part))
 		}
 	}
 	return [][2]string{
-		{"  what", orUnknown(strings.Join(where, ", "))}, {"  provider id", orUnknown(plain(n.ProviderID))},
+		{"  what", orUnknown(strings.Join(where, ", "))}, {"  provider id", orUnknown(Plain(n.ProviderID))},
 		{"  GPUs", gpus(n)}, {"  host", cpu + ", " + memory + " of memory"},
 	}
 }
@@ -130,7 +130,7 @@ func piece(b *strings.Builder, c *v1.NodeCost, several bool) {
 		when = fmt.Sprintf("From %s, for %s minutes", clock(c.Start), decimals(float64(c.DurationMS)/60_000, 1))
 	}
 	if !c.Priced || c.Total == nil {
-		fmt.Fprintf(b, "%s has no price: %s\n", when, plain(c.Reason))
+		fmt.Fprintf(b, "%s has no price: %s\n", when, Plain(c.Reason))
 		return
 	}
 	fmt.Fprintf(b, "%s costs %s %s", when, c.Total, c.Currency)
@@ -145,12 +145,12 @@ func piece(b *strings.Builder, c *v1.NodeCost, several bool) {
 	}
 	split := ""
 	if c.Basis != nil {
-		split = ", split by " + plain(c.Basis.Split)
+		split = ", split by " + Plain(c.Basis.Split)
 	}
 	fmt.Fprintf(b, "  %s %s, CPU %s, memory %s%s\n", count(int64(len(c.Slots)), "GPU", "GPUs"), gpus, c.CPU, c.Memory, split)
 	if c.Basis != nil {
 		for _, n := range c.Basis.Notes {
-			fmt.Fprintf(b, "  note: %s\n", plain(n))
+			fmt.Fprintf(b, "  note: %s\n", Plain(n))
 		}
 	}
 }
@@ -178,7 +178,7 @@ func PriceComparison(c *v1.PriceComparison) string {
 		if n := len(c.Node.Slots); n > 0 {
 			one = decimals(r.GPUs.Float()/float64(n), 4)
 		}
-		g.add(name, amount(nano(r.GPUs), exactPlaces), percent(nano(r.GPUs), total), amount(nano(r.CPU), exactPlaces), amount(nano(r.Memory), exactPlaces), one, plain(strings.Join(notes, "; ")))
+		g.add(name, amount(nano(r.GPUs), exactPlaces), percent(nano(r.GPUs), total), amount(nano(r.CPU), exactPlaces), amount(nano(r.Memory), exactPlaces), one, Plain(strings.Join(notes, "; ")))
 	}
 	g.text(&b)
 	b.WriteString("\n> is the rule in force. The price of the node is the same under each; what its GPUs, CPU and memory are charged is not.\n")
@@ -205,11 +205,11 @@ func gaps(b *strings.Builder, title string, list []v1.PriceGap) {
 	b.WriteString("\n" + title + "\n")
 	g := newGrid(left("NODE"), left("INSTANCE TYPE"), right("HOURS"), left("WHEN"), left("WHY"))
 	for _, x := range list {
-		why := plain(x.Reason)
+		why := Plain(x.Reason)
 		if x.Book != "" {
-			why += " (" + plain(x.Book) + ", row " + plain(x.Row) + ")"
+			why += " (" + Plain(x.Book) + ", row " + Plain(x.Row) + ")"
 		}
-		g.add(nodeName(x.Cluster, x.Node), orUnknown(plain(x.InstanceType)), whole(int64(x.Hours)), hourSpan(x.First, x.Last), why)
+		g.add(nodeName(x.Cluster, x.Node), orUnknown(Plain(x.InstanceType)), whole(int64(x.Hours)), hourSpan(x.First, x.Last), why)
 	}
 	g.text(b)
 }
@@ -238,10 +238,10 @@ func doubts(b *strings.Builder, list []v1.BookDoubt) {
 			switch n := idle[k]; {
 			case used != (d.Hours > 0), !used && n < 0: // another time, or told already
 			case !used && n > few:
-				g.add(plain(d.Book), d.Doubt, whole(int64(n))+" rows", "0", "such as "+plain(d.Row)+": "+plain(d.Says))
+				g.add(Plain(d.Book), d.Doubt, whole(int64(n))+" rows", "0", "such as "+Plain(d.Row)+": "+Plain(d.Says))
 				idle[k] = -1
 			default:
-				g.add(plain(d.Book), d.Doubt, plain(d.Row), whole(int64(d.Hours)), plain(d.Says))
+				g.add(Plain(d.Book), d.Doubt, Plain(d.Row), whole(int64(d.Hours)), Plain(d.Says))
 			}
 		}
 	}

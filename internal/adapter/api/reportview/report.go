@@ -37,7 +37,7 @@ func writeReport(r *v1.Report, write func(*grid, *strings.Builder), heading stri
 
 func nothing(r *v1.Report) string {
 	if r.Open {
-		return "No hour is open: all records that have come are booked. gputally status says what was received."
+		return "No hour is open: every hour that has records was rated. gputally status says what was received."
 	}
 	return "Nothing was charged in this time. gputally status says what was received and rated; gputally report --open what is not booked yet."
 }
@@ -45,7 +45,7 @@ func nothing(r *v1.Report) string {
 func title(r *v1.Report) string {
 	by := make([]string, len(r.By))
 	for i, d := range r.By {
-		by[i] = plain(d)
+		by[i] = Plain(d)
 	}
 	out := "GPU cost"
 	if len(by) > 0 {
@@ -95,7 +95,7 @@ func terms(r *v1.Report) string {
 		if f.Not {
 			is = "!="
 		}
-		where = append(where, plain(f.By)+is+plain(strings.Join(f.In, ",")))
+		where = append(where, Plain(f.By)+is+Plain(strings.Join(f.In, ",")))
 	}
 	if len(where) > 0 {
 		out += "; only " + strings.Join(where, " and ")
@@ -182,7 +182,7 @@ func (t *table) grid() *grid {
 func heading(dimension string) string {
 	key, label := strings.CutPrefix(dimension, "label:")
 	if label {
-		return plain(key)
+		return Plain(key)
 	}
 	return strings.ToUpper(strings.ReplaceAll(dimension, "_", " "))
 }
@@ -193,9 +193,9 @@ func names(row *v1.Row, by []string) []string {
 	out := make([]string, len(by))
 	told := row.Account == "" || row.Class == "workload"
 	for i, d := range by {
-		out[i] = plain(row.Keys[d])
+		out[i] = Plain(row.Keys[d])
 		if out[i] == "" && !told {
-			out[i], told = "["+plain(row.Account)+"]", true
+			out[i], told = "["+Plain(row.Account)+"]", true
 		}
 	}
 	if row.Others == 0 {

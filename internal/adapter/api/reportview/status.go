@@ -14,9 +14,9 @@ import (
 func Status(s *v1.Status) string {
 	var b strings.Builder
 	for _, t := range s.Troubles {
-		fmt.Fprintf(&b, "TROUBLE, %s: %s: %s\n", clock(t.At), plain(t.What), plain(t.Detail))
+		fmt.Fprintf(&b, "TROUBLE, %s: %s: %s\n", clock(t.At), Plain(t.What), Plain(t.Detail))
 		if t.Hint != "" {
-			fmt.Fprintf(&b, "  %s\n", plain(t.Hint))
+			fmt.Fprintf(&b, "  %s\n", Plain(t.Hint))
 		}
 	}
 	if len(s.Records.Silent) > 0 {
@@ -28,15 +28,15 @@ func Status(s *v1.Status) string {
 	if b.Len() > 0 {
 		b.WriteString("\n")
 	}
-	rows := [][2]string{{"Server", "gputally " + plain(s.Version) + ", since " + clock(s.Started)}}
+	rows := [][2]string{{"Server", "gputally " + Plain(s.Version) + ", since " + clock(s.Started)}}
 	rows = append(rows, [2]string{"Records", recordsText(&s.Records)}, [2]string{"Rated", ratedText(&s.Rating)})
-	rows = append(rows, [2]string{"Policy", plain(s.Policy.ID) + "; a node's price is split by " + plain(s.Split)})
+	rows = append(rows, [2]string{"Policy", Plain(s.Policy.ID) + "; a node's price is split by " + Plain(s.Split)})
 	for i, p := range s.Prices {
 		name := ""
 		if i == 0 {
 			name = "Prices"
 		}
-		text := fmt.Sprintf("%s, %s, %s", plain(p.Name), p.Grade, count(int64(p.Rows), "row", "rows"))
+		text := fmt.Sprintf("%s, %s, %s", Plain(p.Name), p.Grade, count(int64(p.Rows), "row", "rows"))
 		if p.Revision != "" {
 			text += ", revision " + short(p.Revision)
 		}
@@ -45,7 +45,7 @@ func Status(s *v1.Status) string {
 	if len(s.Prices) == 0 {
 		rows = append(rows, [2]string{"Prices", "none: no cost will be known. Give a price book, or the list prices"})
 	}
-	rows = append(rows, [2]string{"Labels", orNone(plain(strings.Join(s.Labels, ", ")))})
+	rows = append(rows, [2]string{"Labels", orNone(Plain(strings.Join(s.Labels, ", ")))})
 	for i, m := range s.Closed {
 		name := ""
 		if i == 0 {
@@ -94,9 +94,9 @@ func pairs(b *strings.Builder, rows [][2]string) {
 
 func nodeName(cluster, node string) string {
 	if cluster == "" {
-		return plain(node)
+		return Plain(node)
 	}
-	return plain(cluster) + "/" + plain(node)
+	return Plain(cluster) + "/" + Plain(node)
 }
 
 func orNone(text string) string {
@@ -109,16 +109,16 @@ func orNone(text string) string {
 // short is the beginning of a hash.
 func short(hash string) string {
 	if len(hash) > 16 {
-		return plain(hash[:12]) + "…"
+		return Plain(hash[:12]) + "…"
 	}
-	return plain(hash)
+	return Plain(hash)
 }
 
 func scope(set, currency string) string {
 	if set == "" {
 		return currency
 	}
-	return "set " + plain(set) + ", " + currency
+	return "set " + Plain(set) + ", " + currency
 }
 
 // hourSpan is the first and the last of some hours.

@@ -77,7 +77,7 @@ func TestPartsSayThatTheyAreThere(t *testing.T) {
 // table and is no formula.
 func TestNamesOfOthersAreHarmless(t *testing.T) {
 	for in, want := range map[string]string{"a\x1b[31mb": "a�[31mb", "a\nb": "a�b", "a\u202eb": "a�b", "größe 数": "größe 数"} {
-		if got := plain(in); got != want {
+		if got := Plain(in); got != want {
 			t.Errorf("%q is shown as %q, want %q", in, got, want)
 		}
 	}

@@ -17,7 +17,7 @@ func WhatIf(w *v1.WhatIf) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "What if: %s\n%s\n", title(&w.Booked), terms(&w.Booked))
 	for _, v := range w.Variants {
-		fmt.Fprintf(&b, "  %s: policy %s, split %s\n", plain(v.Name), orElse(plain(v.Policy), "as in force"), orElse(plain(v.Split), "as in force"))
+		fmt.Fprintf(&b, "  %s: policy %s, split %s\n", Plain(v.Name), orElse(Plain(v.Policy), "as in force"), orElse(Plain(v.Split), "as in force"))
 	}
 	if w.Missing > 0 {
 		fmt.Fprintf(&b, "OF %s HAVE NO RECORDS ANY MORE: they are in what was booked and in no variant.\n", strings.ToUpper(count(w.Hours, "hour of a node,", "hours of nodes,"))+" "+whole(w.Missing))
@@ -64,7 +64,7 @@ func sideBySide(b *strings.Builder, w *v1.WhatIf, currency string) {
 	by := w.Booked.By
 	reports, heads := []*v1.Report{&w.Booked}, []string{"BOOKED"}
 	for i := range w.Variants {
-		reports, heads = append(reports, &w.Variants[i].Report), append(heads, plain(w.Variants[i].Name))
+		reports, heads = append(reports, &w.Variants[i].Report), append(heads, Plain(w.Variants[i].Name))
 	}
 	var columns []column
 	for _, d := range by {
