@@ -42,7 +42,7 @@ func (c *serverConfig) check() error {
 		return nil
 	}
 	if c.tokenFile != "" {
-		if _, err := ingest.NewTokenFile(c.tokenFile); err != nil {
+		if _, err := ingest.NewAgentTokenFile(c.tokenFile); err != nil {
 			return fmt.Errorf("server-token-file: %w", err)
 		}
 	}

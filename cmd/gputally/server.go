@@ -29,9 +29,7 @@ type serverFlags struct {
 	listen             string
 	cert, key          string
 	behindProxy        bool
-	agentTokens        string
-	readTokens         string
-	writeTokens        string
+	access             accessFlags
 	memoryMiB          int64
 	threads            int
 	keepUsage          time.Duration
@@ -63,7 +61,9 @@ answers reports, explanations and everything else that the other commands ask.
 
 It listens on loopback unless it is told who may do what: a file of tokens for
 agents (deliver), one for readers, one for those who may close months and import
-bills, one token a line. Beyond loopback it also wants a certificate.
+bills, one token a line; or, in a cluster, --kube-auth: Kubernetes then says who has
+a token, and ClusterRoles say what they may (docs/security.md). Beyond loopback it
+also wants a certificate.
 
 Every flag can be set in the environment, --data-dir as GPUTALLY_DATA_DIR, and in
 the file that --config names (docs/server-config.md). A flag is stronger than the
@@ -73,7 +73,9 @@ SIGTERM and SIGINT end it in order; what it said it had, it has.`,
   gputally server --data-dir ./ledger --price-book prices.yaml --policy-file policy.yaml
   gputally server --config /etc/gputally/server.yaml
   gputally server --data-dir ./ledger --listen :9403 --tls-cert tls.crt --tls-key tls.key \
-      --agent-token-file agents --read-token-file readers --write-token-file finance`,
+      --agent-token-file agents --read-token-file readers --write-token-file finance
+  gputally server --listen :9403 --tls-cert tls.crt --tls-key tls.key --kube-auth \
+      --agent-service-account gputally/gputally-agent --cluster prod-eu`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.load(c.Flags(), os.Getenv); err != nil {
@@ -99,9 +101,7 @@ func (f *serverFlags) define(p *pflag.FlagSet) {
 	p.StringVar(&f.cert, "tls-cert", "", "certificate in PEM; read again when it changes")
 	p.StringVar(&f.key, "tls-key", "", "key of the certificate in PEM")
 	p.BoolVar(&f.behindProxy, "behind-proxy", false, "something before this server encrypts: take tokens without a certificate")
-	p.StringVar(&f.agentTokens, "agent-token-file", "", "bearer tokens of agents, one a line; read again when it changes")
-	p.StringVar(&f.readTokens, "read-token-file", "", "bearer tokens of those who may read")
-	p.StringVar(&f.writeTokens, "write-token-file", "", "bearer tokens of those who may also close months, import bills and make backups")
+	f.access.define(p)
 	p.Int64Var(&f.memoryMiB, "memory", 2048, "what the database may keep in memory, MiB")
 	p.IntVar(&f.threads, "threads", 2, "how many threads a question to the database may use")
 	p.DurationVar(&f.keepUsage, "keep-usage", 0, "age at which usage records are deleted, such as 9600h; the ledger stays (default: never)")

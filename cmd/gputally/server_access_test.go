@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,11 +13,13 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/gputally/gputally/internal/core/access"
 )
 
 // TestGuard: without tokens the server answers this host and no web page.
 func TestGuard(t *testing.T) {
-	h := access{open: true}.guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	h := roles{open: true}.guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for _, c := range []struct {
 		host   string
 		header []string
@@ -67,40 +71,83 @@ func bearer(token string) *http.Request {
 	return r
 }
 
-// TestRolesAreClosed: once there are tokens, a role without a file is nobody's.
-func TestRolesAreClosed(t *testing.T) {
-	f := serverFlags{agentTokens: tokenFile(t, agentToken)}
-	a, err := f.access()
-	if err != nil || a.open {
-		t.Fatal(a, err)
+func (f *accessFlags) must(t *testing.T) roles {
+	t.Helper()
+	r, err := f.roles(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := a.deliver.Authorize(bearer(agentToken)); err != nil {
-		t.Errorf("the agent is not let in: %v", err)
+	return r
+}
+
+// isDenied checks a refusal: its text, and whether it is clear who asks.
+func isDenied(t *testing.T, err error, known bool, says ...string) {
+	t.Helper()
+	var d *access.Denied
+	if !errors.As(err, &d) || d.Known != known || d.Hint == "" {
+		t.Errorf("%v, want a denial with a hint, known %v", err, known)
+		return
 	}
-	for role, auth := range map[string]interface{ Authorize(*http.Request) error }{"read": a.read, "write": a.write} {
-		err := auth.Authorize(bearer(agentToken))
-		if err == nil || !strings.Contains(err.Error(), "--"+role+"-token-file") {
-			t.Errorf("an agent may %s, or is not told why not: %v", role, err)
+	for _, want := range says {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
 		}
 	}
+}
+
+// TestRolesAreClosed: once there are tokens, a role without a file is nobody's.
+func TestRolesAreClosed(t *testing.T) {
+	f := accessFlags{agentTokens: tokenFile(t, agentToken), audience: "gputally"}
+	r := f.must(t)
+	if s, err := r.deliver().Authorize(bearer(agentToken)); err != nil || s.Cluster != nil || s.Node != nil {
+		t.Errorf("the agent is not let in, or for less than all: %+v %v", s, err)
+	}
+	_, err := r.deliver().Authorize(bearer(readToken))
+	isDenied(t, err, false, "none of the server's")
+	isDenied(t, r.people().Authorize(bearer(agentToken), false), false, "--read-token-file")
+	isDenied(t, r.people().Authorize(bearer(agentToken), true), false, "--write-token-file")
+	isDenied(t, r.people().Authorize(httptest.NewRequest("GET", "/", nil), false), false, "no bearer token")
+	_, err = r.deliver().Authorize(httptest.NewRequest("GET", "/", nil))
+	isDenied(t, err, false, "no bearer token", "--server-token-file")
+	f = accessFlags{readTokens: tokenFile(t, readToken), audience: "gputally"}
+	_, err = f.must(t).deliver().Authorize(bearer(readToken))
+	isDenied(t, err, false, "--agent-token-file", "--kube-auth")
 	f.readTokens = filepath.Join(t.TempDir(), "missing")
-	if _, err := f.access(); err == nil {
+	if _, err := f.roles(nil); err == nil {
 		t.Error("a token file that is not there is no mistake")
+	}
+	f.readTokens = tokenFile(t, readToken+" prod")
+	if _, err := f.roles(nil); err == nil || !strings.Contains(err.Error(), "line 1 has 2 words: write one token a line") {
+		t.Errorf("a reader's token with a cluster: %v", err)
+	}
+}
+
+// TestTokensOfOneCluster: a second word binds an agent's token to a cluster.
+func TestTokensOfOneCluster(t *testing.T) {
+	f := accessFlags{agentTokens: tokenFile(t, agentToken+" prod-us\n"+readToken), audience: "gputally"}
+	r := f.must(t)
+	s, err := r.deliver().Authorize(bearer(agentToken))
+	if err != nil || s.Covers("prod-us", "any") != nil {
+		t.Errorf("%+v %v", s, err)
+	}
+	isDenied(t, s.Covers("prod-eu", "any"), true, "prod-eu", "prod-us")
+	if s, err := r.deliver().Authorize(bearer(readToken)); err != nil || s.Cluster != nil {
+		t.Errorf("a token without a cluster: %+v %v", s, err)
+	}
+	f.agentTokens = tokenFile(t, agentToken+" prod us")
+	if _, err := f.roles(nil); err == nil || !strings.Contains(err.Error(), "TOKEN CLUSTER") {
+		t.Errorf("three words: %v", err)
 	}
 }
 
 // TestMetricsNeedARole: costs are not for everybody.
 func TestMetricsNeedARole(t *testing.T) {
-	f := serverFlags{agentTokens: tokenFile(t, agentToken), readTokens: tokenFile(t, readToken), writeTokens: tokenFile(t, writeToken)}
-	a, err := f.access()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := a.readers(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	f := accessFlags{agentTokens: tokenFile(t, agentToken), readTokens: tokenFile(t, readToken), writeTokens: tokenFile(t, writeToken), audience: "gputally"}
+	h := f.must(t).metrics(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for token, want := range map[string]int{agentToken: 401, readToken: 204, writeToken: 204, "": 401} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, bearer(token))
-		if w.Code != want {
+		if w.Code != want || want == 401 && w.Header().Get("WWW-Authenticate") == "" {
 			t.Errorf("token %q: %d, want %d", token, w.Code, want)
 		}
 	}
@@ -141,6 +188,11 @@ func TestServerMistakes(t *testing.T) {
 		"--cost-label: 17 keys":   {"--cost-label", strings.Repeat("a,", 16) + "b"},
 		"others can reach":        {"--listen", ":0"},
 		"needs its key":           {"--tls-cert", "x.pem"},
+		"--cluster is set and":    {"--cluster", "prod"},
+		"--audience is \"\"":      {"--audience", ""},
+		"NAMESPACE/NAME":          {"--kube-auth", "--agent-service-account", "agent"},
+		"--kube-auth: read kube":  {"--kube-auth", "--kubeconfig", "/nowhere"},
+		"find the API server":     {"--kube-auth"},
 	} {
 		var out, errs strings.Builder
 		code := run(append([]string{"server", "--data-dir", t.TempDir()}, args...), &out, &errs)

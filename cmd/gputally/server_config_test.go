@@ -84,7 +84,7 @@ cluster-set: {prod-eu: europe, prod-us: america}
 // there, also where something stronger sets it.
 func TestServerConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
-		{"listen: :1\ndatadir: /x\n", "server.yaml:2: datadir: is not a field that belongs here; there are agent-token-file, backup-dir,"},
+		{"listen: :1\ndatadir: /x\n", "server.yaml:2: datadir: is not a field that belongs here; there are agent-service-account, agent-token-file, audience, backup-dir,"},
 		{"config: x.yaml\n", "server.yaml:1: config: is not a field"},
 		{"late: soon\n", `server.yaml:1: late: "soon": write a time such as 48h or 90m`},
 		{"memory: 2 GiB\n", `server.yaml:1: memory: "2 GiB": write a whole number`},

@@ -33,7 +33,7 @@ type ledgerServer struct {
 
 // serveLedger opens the ledger and serves it until ctx ends.
 func serveLedger(ctx context.Context, f *serverFlags, log *slog.Logger) error {
-	access, err := f.access()
+	access, err := f.access.roles(log)
 	if err != nil {
 		return inputError{err}
 	}
@@ -46,15 +46,18 @@ func serveLedger(ctx context.Context, f *serverFlags, log *slog.Logger) error {
 		return err
 	}
 	l, err := ingest.Listen(ingest.ListenOptions{
-		Address: f.listen, Auth: access.listen(), CertFile: f.cert, KeyFile: f.key, PlainBehindProxy: f.behindProxy,
+		Address: f.listen, Auth: access.deliver(), CertFile: f.cert, KeyFile: f.key, PlainBehindProxy: f.behindProxy,
 	})
 	if err != nil {
 		return errors.Join(inputError{err}, s.store.Close())
 	}
-	log.Info("gputally server", "version", versionText(), "address", l.Addr().String(), "tls", f.cert != "", "data_dir", f.dataDir)
+	log.Info("gputally server", "version", versionText(), "address", l.Addr().String(), "tls", f.cert != "", "kube_auth", f.access.kube, "data_dir", f.dataDir)
 	handler, err := s.handler(access)
 	if err != nil {
 		return errors.Join(err, s.store.Close())
+	}
+	if access.kube != nil {
+		go func() { _ = access.kube.Check(ctx) }() // it tells the log
 	}
 	return s.serve(ctx, func(ctx context.Context) error { return ingest.Serve(ctx, l, handler) })
 }
@@ -153,19 +156,19 @@ func (s *ledgerServer) serve(ctx context.Context, listen func(context.Context) e
 }
 
 // handler is all that the server answers.
-func (s *ledgerServer) handler(a access) (http.Handler, error) {
+func (s *ledgerServer) handler(a roles) (http.Handler, error) {
 	metrics, err := s.metrics()
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/api/v1/usage/", ingest.Handler(ingest.Options{Taker: s.ingest, Auth: a.deliver, Log: s.log}))
+	mux.Handle("/api/v1/usage/", ingest.Handler(ingest.Options{Taker: s.ingest, Auth: a.deliver(), Log: s.log}))
 	mux.Handle("/", api.Handler(api.Options{
-		Books: s.service, Read: a.read, Write: a.write, Version: versionText(), TempDir: s.uploads(), Log: s.log,
+		Books: s.service, Auth: a.people(), Version: versionText(), TempDir: s.uploads(), Log: s.log,
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("GET /metrics", a.readers(metrics))
+	mux.Handle("GET /metrics", a.metrics(metrics))
 	return a.guard(mux), nil
 }
 

@@ -17,10 +17,11 @@ const Prefix = "/api/v1"
 // VersionHeader tells the server's version on every answer.
 const VersionHeader = "Gputally-Version"
 
-// Auth says whether a request may go on. Its error is told to the client: it says
-// what is missing, never what would be right.
+// Auth says whether a request may go on: one that only asks, or one that changes
+// the ledger. Its errors are *access.Denied, which is told to the client, or
+// *journal.Busy where that cannot be said now. Who may change may ask.
 type Auth interface {
-	Authorize(r *http.Request) error
+	Authorize(r *http.Request, change bool) error
 }
 
 // Limits bound requests and answers. Zero values take the defaults.
@@ -59,11 +60,10 @@ func (l Limits) withDefaults() Limits {
 // Options make a handler.
 type Options struct {
 	Books Books
-	// Read and Write say who may ask, and who may change the ledger; who may
-	// write may read. nil lets everybody who can reach the address.
-	Read, Write Auth
-	Limits      Limits
-	Version     string // of the program
+	// Auth says who may do what. nil lets everybody who can reach the address.
+	Auth    Auth
+	Limits  Limits
+	Version string // of the program
 	// TempDir is where files of a bill wait while they are read; "" is the
 	// system's.
 	TempDir string

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
+	"github.com/gputally/gputally/internal/core/access"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/journal"
 	"github.com/gputally/gputally/internal/core/report"
@@ -138,10 +139,13 @@ func (h *handler) shape(err error) (p *v1.Problem, after int) {
 		gone    *inquiry.NotFound
 		refused *inquiry.Refused
 		busy    *journal.Busy
+		denied  *access.Denied
 	)
 	switch {
 	case errors.As(err, &p):
 		return p, 0
+	case errors.As(err, &denied):
+		return barred(denied), 0
 	case errors.As(err, &setting):
 		return invalid(fieldOfSetting(setting)), 0
 	case errors.As(err, &wrong):

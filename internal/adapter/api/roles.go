@@ -4,12 +4,14 @@ package api
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
+	"github.com/gputally/gputally/internal/core/access"
 	"github.com/gputally/gputally/internal/core/journal"
 )
 
@@ -21,41 +23,33 @@ const (
 
 // roles lets pass who may.
 func (h *handler) roles(ctx huma.Context, next func(huma.Context)) {
-	r, w := humago.Unwrap(ctx)
-	if p := h.barred(r, ctx.Operation().Metadata[writes] == true); p != nil {
-		h.Log.Warn("request not let in", "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "code", p.Code, "detail", p.Detail)
-		if p.Status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="gputally"`)
-		}
-		writeProblem(w, p)
+	if h.Auth == nil {
+		next(ctx)
 		return
 	}
-	next(ctx)
-}
-
-// barred says why a request may not go on, or nil. Who may write may read.
-func (h *handler) barred(r *http.Request, write bool) *v1.Problem {
-	reads, changes := allows(h.Read, r), allows(h.Write, r)
-	switch {
-	case changes == nil && (write || h.Write != nil), !write && reads == nil:
-		return nil
-	case write && h.Read != nil && reads == nil:
-		return problem(http.StatusForbidden, v1.CodeForbidden, "this token may read, not change anything", "use a token of the role write")
-	case write:
-		return unauthorized(changes)
+	r, w := humago.Unwrap(ctx)
+	err := h.Auth.Authorize(r, ctx.Operation().Metadata[writes] == true)
+	if err == nil {
+		next(ctx)
+		return
 	}
-	return unauthorized(reads)
-}
-
-func allows(a Auth, r *http.Request) error {
-	if a == nil {
-		return nil
+	p, after := h.shape(err)
+	h.Log.Warn("request not let in", "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "code", p.Code, "detail", p.Detail)
+	if after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(after))
 	}
-	return a.Authorize(r)
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="gputally"`)
+	}
+	writeProblem(w, p)
 }
 
-func unauthorized(err error) *v1.Problem {
-	return problem(http.StatusUnauthorized, v1.CodeUnauthorized, err.Error(), "give a token that the server was given: Authorization: Bearer TOKEN (gputally --token-file FILE)")
+// barred is a denial as the client sees it.
+func barred(d *access.Denied) *v1.Problem {
+	if d.Known {
+		return problem(http.StatusForbidden, v1.CodeForbidden, d.Why, d.Hint)
+	}
+	return problem(http.StatusUnauthorized, v1.CodeUnauthorized, d.Why, d.Hint)
 }
 
 // crowd bounds how many heavy requests run at a time.

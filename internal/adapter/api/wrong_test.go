@@ -18,6 +18,7 @@ import (
 	"github.com/gputally/gputally/internal/adapter/api"
 	"github.com/gputally/gputally/internal/adapter/api/client"
 	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
+	"github.com/gputally/gputally/internal/core/access"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/journal"
 	"github.com/gputally/gputally/internal/core/report"
@@ -117,19 +118,27 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// token lets pass who has it.
-type token string
+// roles lets a reader ask and a writer do all, and cannot say anything of one.
+type roles struct{}
 
-func (k token) Authorize(r *http.Request) error {
-	if r.Header.Get("Authorization") != "Bearer "+string(k) {
-		return errors.New("the token is none of the server's")
+func (roles) Authorize(r *http.Request, change bool) error {
+	switch r.Header.Get("Authorization") {
+	case "Bearer writer":
+		return nil
+	case "Bearer reader":
+		if !change {
+			return nil
+		}
+		return &access.Denied{Known: true, Why: "may read only", Hint: "ask finance"}
+	case "Bearer doubtful":
+		return &journal.Busy{After: 4 * time.Second, Why: "nobody can be asked"}
 	}
-	return nil
+	return &access.Denied{Why: "the token is none of the server's", Hint: "give another"}
 }
 
 // TestRoles: who may read may not change anything; who may change may read.
 func TestRoles(t *testing.T) {
-	s, _ := serve(t, readOnly(t), func(o *api.Options) { o.Read, o.Write = token("reader"), token("writer") })
+	s, _ := serve(t, readOnly(t), func(o *api.Options) { o.Auth = roles{} })
 	ask := func(method, path, who string) int {
 		r, err := http.NewRequest(method, s.URL+api.Prefix+path, strings.NewReader(`{"name":"x"}`))
 		if err != nil {
@@ -147,6 +156,14 @@ func TestRoles(t *testing.T) {
 		if resp.StatusCode == http.StatusUnauthorized && resp.Header.Get("WWW-Authenticate") == "" {
 			t.Error("401 without WWW-Authenticate")
 		}
+		if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "4" {
+			t.Errorf("503 with Retry-After %q", resp.Header.Get("Retry-After"))
+		}
+		if resp.StatusCode >= 400 {
+			if p := problemOf(t, resp); p.Code == "" || p.Detail == "" || p.Hint == "" {
+				t.Errorf("%s %s by %q: %+v", method, path, who, p)
+			}
+		}
 		return resp.StatusCode
 	}
 	for _, x := range []struct {
@@ -155,6 +172,7 @@ func TestRoles(t *testing.T) {
 	}{
 		{"GET", "/status", "", 401}, {"GET", "/status", "stranger", 401}, {"GET", "/status", "reader", 200}, {"GET", "/status", "writer", 200},
 		{"POST", "/backups", "", 401}, {"POST", "/backups", "stranger", 401}, {"POST", "/backups", "reader", 403}, {"POST", "/backups", "writer", 200},
+		{"GET", "/status", "doubtful", 503}, {"POST", "/backups", "doubtful", 503},
 		{"GET", "/checks/ledger", "", 401}, {"GET", "/export?month=2026-11", "stranger", 401},
 	} {
 		if got := ask(x.method, x.path, x.who); got != x.want {

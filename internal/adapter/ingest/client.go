@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gputally/gputally/internal/core/access"
 	"github.com/gputally/gputally/internal/core/journal"
 )
 
@@ -133,11 +134,11 @@ func (c *Client) do(req *http.Request) (r journal.Receipt, err error) {
 		req.Header.Set("User-Agent", c.agent)
 	}
 	if c.token != "" {
-		tokens, err := (&TokenFile{Path: c.token}).tokens()
+		lines, err := (&TokenFile{Path: c.token, Clusters: true}).lines()
 		if err != nil {
 			return r, err
 		}
-		req.Header.Set("Authorization", "Bearer "+tokens[0])
+		req.Header.Set("Authorization", "Bearer "+lines[0].token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -173,6 +174,8 @@ func refused(resp *http.Response, body []byte) error {
 		p = &Problem{Title: resp.Status, Status: resp.StatusCode, Detail: strings.TrimSpace(string(body[:min(len(body), 200)]))}
 	}
 	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return &access.Denied{Known: resp.StatusCode == http.StatusForbidden, Why: fmt.Sprintf("%s: %s", p.Title, p.Detail), Hint: p.Hint}
 	case http.StatusRequestEntityTooLarge:
 		return fmt.Errorf("%w: %w", journal.ErrTooLarge, p)
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:

@@ -28,7 +28,7 @@ func TestDocumentNamesWhatThereIs(t *testing.T) {
 			t.Errorf("no word of %q", want)
 		}
 	}
-	codes := []string{CodeVersion, CodeUnreadable, CodeEncoding, CodeTooLarge, CodeUnauthorized, CodeBusy, CodeAgent, CodeNotFound, CodeMethod, CodeInternal,
+	codes := []string{CodeVersion, CodeUnreadable, CodeEncoding, CodeTooLarge, CodeUnauthorized, CodeForbidden, CodeBusy, CodeAgent, CodeNotFound, CodeMethod, CodeInternal,
 		journal.RefusedUnreadable, journal.RefusedInvalid, journal.RefusedGaps, journal.RefusedByStore}
 	var got []string
 	for _, m := range regexp.MustCompile("(?m)^\\|(?: \\d+ \\|)? `([a-z_]+)` \\|").FindAllStringSubmatch(doc, -1) {

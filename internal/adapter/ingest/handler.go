@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gputally/gputally/internal/core/access"
 	"github.com/gputally/gputally/internal/core/journal"
 	"github.com/gputally/gputally/internal/core/usage"
 )
@@ -84,18 +85,21 @@ func Handler(o Options) http.Handler {
 	return mux
 }
 
+// action answers a request of a sender that was let in.
+type action func(http.ResponseWriter, *http.Request, access.Sender) (any, error)
+
 // serve authorizes, calls f, and writes its answer or its problem.
-func (h *handler) serve(f func(http.ResponseWriter, *http.Request) (any, error)) http.HandlerFunc {
+func (h *handler) serve(f action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		var sender access.Sender
+		var err error
 		if h.Auth != nil {
-			if err := h.Auth.Authorize(r); err != nil {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="gputally"`)
-				h.problem(w, r, &Problem{Status: http.StatusUnauthorized, Code: CodeUnauthorized, Detail: err.Error(),
-					Hint: "give the agent the token that the server was given"})
-				return
-			}
+			sender, err = h.Auth.Authorize(r)
 		}
-		v, err := f(w, r)
+		var v any
+		if err == nil {
+			v, err = f(w, r, sender)
+		}
 		if err != nil {
 			h.problem(w, r, problemOf(w, err))
 			return
@@ -114,10 +118,13 @@ func (h *handler) serve(f func(http.ResponseWriter, *http.Request) (any, error))
 // problemOf is an error as the client sees it.
 func problemOf(w http.ResponseWriter, err error) *Problem {
 	var p *Problem
+	var denied *access.Denied
 	var busy *journal.Busy
 	switch {
 	case errors.As(err, &p):
 		return p
+	case errors.As(err, &denied):
+		return problemOfDenied(w, denied)
 	case errors.As(err, &busy):
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(busy.After.Seconds()))))
 		return &Problem{Status: http.StatusServiceUnavailable, Code: CodeBusy, Detail: busy.Why, Hint: "try again after the time in Retry-After"}
@@ -128,10 +135,18 @@ func problemOf(w http.ResponseWriter, err error) *Problem {
 	return &Problem{Status: http.StatusInternalServerError, Code: CodeInternal, Detail: err.Error(), Hint: "look at the server's log"}
 }
 
+func problemOfDenied(w http.ResponseWriter, d *access.Denied) *Problem {
+	if d.Known {
+		return &Problem{Status: http.StatusForbidden, Code: CodeForbidden, Detail: d.Why, Hint: d.Hint}
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="gputally"`)
+	return &Problem{Status: http.StatusUnauthorized, Code: CodeUnauthorized, Detail: d.Why, Hint: d.Hint}
+}
+
 func (h *handler) problem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
 	level := slog.LevelDebug
-	if p.Status >= 500 && p.Code != CodeBusy || p.Status == http.StatusUnauthorized {
+	if p.Status >= 500 && p.Code != CodeBusy || p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden {
 		level = slog.LevelWarn
 	}
 	h.Log.Log(r.Context(), level, "delivery not taken", "from", r.RemoteAddr, "code", p.Code, "detail", p.Detail)
@@ -140,19 +155,19 @@ func (h *handler) problem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	_ = json.NewEncoder(w).Encode(p) // a client that left will ask again
 }
 
-func onlyMethod(method string) func(http.ResponseWriter, *http.Request) (any, error) {
-	return func(w http.ResponseWriter, r *http.Request) (any, error) {
+func onlyMethod(method string) action {
+	return func(w http.ResponseWriter, r *http.Request, _ access.Sender) (any, error) {
 		w.Header().Set("Allow", method)
 		return nil, &Problem{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Detail: r.Method + " " + r.URL.Path, Hint: "use " + method}
 	}
 }
 
-func notFound(_ http.ResponseWriter, r *http.Request) (any, error) {
+func notFound(_ http.ResponseWriter, r *http.Request, _ access.Sender) (any, error) {
 	return nil, &Problem{Status: http.StatusNotFound, Code: CodeNotFound, Detail: r.URL.Path, Hint: "there are " + PathBatches + " and " + PathMarks}
 }
 
 // marks answers how the batches of ?agent= stand.
-func (h *handler) marks(_ http.ResponseWriter, r *http.Request) (any, error) {
+func (h *handler) marks(_ http.ResponseWriter, r *http.Request, _ access.Sender) (any, error) {
 	agent := r.URL.Query().Get("agent")
 	if agent == "" {
 		return nil, &Problem{Status: http.StatusBadRequest, Code: CodeAgent, Detail: "no agent is named", Hint: "ask " + PathMarks + "?agent=ID"}
@@ -164,8 +179,9 @@ func (h *handler) marks(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return answer{Version: Version, Receipt: journal.Receipt{Acks: acks}}, nil
 }
 
-// batches takes a delivery.
-func (h *handler) batches(w http.ResponseWriter, r *http.Request) (any, error) {
+// batches takes a delivery: all of it, or, where a batch is not the sender's,
+// nothing.
+func (h *handler) batches(w http.ResponseWriter, r *http.Request, sender access.Sender) (any, error) {
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
@@ -184,6 +200,9 @@ func (h *handler) batches(w http.ResponseWriter, r *http.Request) (any, error) {
 		if err := json.Unmarshal(raw, &b); err != nil {
 			out.Refused = append(out.Refused, unreadable(raw, i, err))
 			continue
+		}
+		if err := sender.Covers(b.Cluster, b.Node); err != nil {
+			return nil, err
 		}
 		batches, index = append(batches, b), append(index, i)
 	}

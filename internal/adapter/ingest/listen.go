@@ -63,7 +63,7 @@ func (o ListenOptions) check() error {
 	}
 	switch {
 	case o.Auth == nil:
-		return errors.New("others can reach this address, and nothing says who may deliver: set a token file, or listen on 127.0.0.1")
+		return errors.New("others can reach this address, and nothing says who may deliver: set a token file, or --kube-auth in a cluster, or listen on 127.0.0.1")
 	case o.CertFile == "" && !o.PlainBehindProxy:
 		return errors.New("tokens would cross the network in the clear: give a certificate and its key, or say that something else encrypts")
 	}

@@ -56,6 +56,7 @@ const (
 	CodeEncoding     = "unsupported_encoding"
 	CodeTooLarge     = "too_large"
 	CodeUnauthorized = "unauthorized"
+	CodeForbidden    = "forbidden"
 	CodeBusy         = "busy"
 	CodeAgent        = "agent_missing"
 	CodeNotFound     = "not_found"

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/gputally/gputally/internal/core/access"
 	"github.com/gputally/gputally/internal/core/journal"
 )
 
@@ -85,6 +86,9 @@ type Shipper struct {
 	group  int // batches a delivery may have now
 	failed int // failures in a row
 	again  int // times in a row that the server lost something and nothing got durable
+	// denied is the last reason for which the server did not let the agent in, as
+	// it was told to the log.
+	denied string
 }
 
 // sent is a record that the server has, or has refused.
@@ -151,12 +155,27 @@ func (s *Shipper) after(err error) time.Duration {
 		wait = max(wait, busy.After+time.Duration(float64(busy.After)*s.cfg.Draw()))
 	}
 	s.stats.fail(err, wait)
-	level := slog.LevelWarn
-	if s.failed > 1 {
-		level = slog.LevelDebug // said once; the metrics tell the rest
-	}
-	s.cfg.Log.Log(context.Background(), level, "records are not shipped; the spool keeps them", "error", err, "again_in", wait.Round(time.Millisecond).String())
+	s.tell(err, wait)
 	return wait
+}
+
+// tell tells the log of a failure: of the first, and, since somebody has to do
+// something about it, of every other reason for which the server does not let the
+// agent in. The metrics tell the rest.
+func (s *Shipper) tell(err error, wait time.Duration) {
+	level, text := slog.LevelDebug, "records are not shipped; the spool keeps them"
+	if s.failed == 1 {
+		level = slog.LevelWarn
+	}
+	var denied *access.Denied
+	if errors.As(err, &denied) {
+		text = "the server does not let this agent deliver; the spool keeps the records"
+		if denied.Why != s.denied {
+			level = slog.LevelWarn
+		}
+		s.denied = denied.Why
+	}
+	s.cfg.Log.Log(context.Background(), level, text, "error", err, "again_in", wait.Round(time.Millisecond).String())
 }
 
 // worked notes that the server took something, or answered.
@@ -167,7 +186,7 @@ func (s *Shipper) worked() {
 	case s.stats.status().LastSuccess.IsZero():
 		s.cfg.Log.Info("records are shipped")
 	}
-	s.failed = 0
+	s.failed, s.denied = 0, ""
 	s.stats.succeed()
 }
 

@@ -75,7 +75,7 @@ func (c *Client) refusal(resp *http.Response) error {
 	}
 	switch p.Code {
 	case v1.CodeUnauthorized:
-		p.Hint = "give the token that the server was given: --token-file FILE (or GPUTALLY_TOKEN_FILE)"
+		p.Hint = strings.TrimPrefix(p.Hint+"\n  give the token with --token-file FILE (or GPUTALLY_TOKEN_FILE)", "\n  ")
 	case v1.CodeNoSuchPath:
 		p.Hint = c.skew(resp)
 	case v1.CodeBusy:
