@@ -65,8 +65,8 @@ func (s *Store) Append(batches ...usage.Batch) {
 	}
 }
 
-// Touching walks the batches whose window or gap overlaps [start, end).
-func (s *Store) Touching(_ context.Context, start, end time.Time, node string) iter.Seq2[usage.Batch, error] {
+// Touching walks the nodes with batches whose window or gap overlaps [start, end).
+func (s *Store) Touching(_ context.Context, start, end time.Time, node string) iter.Seq2[rating.Windows, error] {
 	from, to := start.UnixMilli(), end.UnixMilli()
 	s.mu.Lock()
 	var out []usage.Batch
@@ -82,7 +82,17 @@ func (s *Store) Touching(_ context.Context, start, end time.Time, node string) i
 	slices.SortStableFunc(out, func(a, b usage.Batch) int {
 		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node))
 	})
-	return all(out)
+	var nodes []rating.Windows
+	for len(out) > 0 {
+		n := 1
+		for n < len(out) && out[n].Cluster == out[0].Cluster && out[n].Node == out[0].Node {
+			n++
+		}
+		of := out[:n]
+		nodes = append(nodes, rating.Windows{Cluster: of[0].Cluster, Node: of[0].Node, Batches: n, Read: func() ([]usage.Batch, error) { return of, nil }})
+		out = out[n:]
+	}
+	return all(nodes)
 }
 
 // Machines are those that stood behind the nodes' names.

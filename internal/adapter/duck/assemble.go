@@ -3,58 +3,114 @@
 package duck
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"unsafe"
 
-	"github.com/gputally/gputally/internal/core/journal"
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
-// pass makes the batches at positions [from, to) whole, half of the tables on
-// each of two connections: DuckDB hands out an answer to one reader only, and
-// making records of it is as much work again.
-func (h *hourReader) pass(ctx context.Context, other *columnar, from, to int) error {
+// The first columns of every table of rows: hour, batch, line.
+const (
+	batchColumn = 1
+	lineColumn  = 2
+)
+
+// kind is one kind of record: its table, and how its rows get into a batch.
+type kind struct {
+	table
+	// read puts all rows of a chunk, from the line on, into the batch.
+	read func(*usage.Batch, *chunk, *row, *words)
+}
+
+// kinds are those that a batch has. readings are they in two halves, which are about
+// as much work: DuckDB hands out an answer to one reader only, so each half is read on
+// a connection of its own.
+var (
+	kinds = []*kind{
+		kindOf(partitionTable, func(b *usage.Batch) *[]usage.PartitionRecord { return &b.Partitions }, readPartition),
+		kindOf(podTable, func(b *usage.Batch) *[]usage.PodRecord { return &b.Pods }, readPod),
+		kindOf(findingTable, func(b *usage.Batch) *[]usage.FindingRecord { return &b.Findings }, readFinding),
+		kindOf(holderTable, func(b *usage.Batch) *[]usage.Record { return &b.Holders }, readHolder),
+		kindOf(grantTable, func(b *usage.Batch) *[]usage.GrantRecord { return &b.Grants }, readGrant),
+	}
+	readings = [2][]uint8{{0, 1, 2}, {3, 4}}
+)
+
+func kindOf[T any](t table, list func(*usage.Batch) *[]T, read func(*row, *words) T) *kind {
+	return &kind{table: t, read: func(b *usage.Batch, ch *chunk, r *row, w *words) {
+		into := list(b)
+		*into = putRows(r, ch, *into, w, read)
+	}}
+}
+
+// parcels are the records of some batches, packed.
+type parcels struct {
+	heads  []head
+	halves [len(readings)]*packer
+	words  *words
+}
+
+// pack reads the records of the heads at positions [from, to).
+func (h *hourReader) pack(ctx context.Context, other *columnar, from, to int) (*parcels, error) {
+	out := &parcels{heads: h.heads[from:to], words: &h.words}
 	beside := *h
 	beside.conn, beside.memo = other, newMemo()
-	halves := []struct {
-		*pass
-		tables func(context.Context, *pass) error
-	}{
-		{&pass{hourReader: h, from: int32(from), to: int32(to)}, partitionsAndPods},
-		{&pass{hourReader: &beside, from: int32(from), to: int32(to)}, holdersAndGrants},
-	}
-	errs := make([]error, len(halves))
+	readers := [len(readings)]*hourReader{h, &beside}
+	var errs [len(readings)]error
 	var wg sync.WaitGroup
-	for i, half := range halves {
+	for i := range readings {
+		out.halves[i] = newPacker(to - from)
+		p := &pass{hourReader: readers[i], packer: out.halves[i], from: from, to: to}
 		wg.Go(func() {
-			errs[i] = half.atOneMoment(ctx, func(ctx context.Context) error {
-				return errors.Join(half.stillThere(ctx), half.tables(ctx, half.pass))
-			})
+			errs[i] = p.atOneMoment(ctx, func(ctx context.Context) error { return p.gather(ctx, readings[i]) })
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return out, errors.Join(errs[:]...)
 }
 
-func partitionsAndPods(ctx context.Context, p *pass) error {
-	if err := gather(ctx, p, partitionTable, func(b *usage.Batch) *[]usage.PartitionRecord { return &b.Partitions }, readPartition); err != nil {
-		return err
-	}
-	if err := gather(ctx, p, podTable, func(b *usage.Batch) *[]usage.PodRecord { return &b.Pods }, readPod); err != nil {
-		return err
-	}
-	return gather(ctx, p, findingTable, func(b *usage.Batch) *[]usage.FindingRecord { return &b.Findings }, readFinding)
+// pass is the reading of one half.
+type pass struct {
+	*hourReader
+	packer   *packer
+	from, to int
 }
 
-func holdersAndGrants(ctx context.Context, p *pass) error {
-	if err := gather(ctx, p, holderTable, func(b *usage.Batch) *[]usage.Record { return &b.Holders }, readHolder); err != nil {
+// gather reads tables and gives their rows to the batches of the pass. The rows of a
+// batch were written together and lie together, so they are found by runs: mostly one
+// each, two where a chunk ends among them.
+func (p *pass) gather(ctx context.Context, half []uint8) error {
+	if err := p.stillThere(ctx); err != nil {
 		return err
 	}
-	return gather(ctx, p, grantTable, func(b *usage.Batch) *[]usage.GrantRecord { return &b.Grants }, readGrant)
+	for _, k := range half {
+		t := &kinds[k].table
+		for _, query := range p.queries(*t, true) {
+			if err := p.conn.each(ctx, query, t.columns, func(ch *chunk) error { p.take(k, ch); return nil }); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// take packs what of a chunk is wanted.
+func (p *pass) take(kind uint8, ch *chunk) {
+	batches := unsafe.Slice((*int64)(ch.vectors[batchColumn].data), ch.size)
+	for from := 0; from < ch.size; {
+		n, to := batches[from], from+1
+		for to < ch.size && batches[to] == n {
+			to++
+		}
+		if at, ok := p.index[n]; ok && int(at) >= p.from && int(at) < p.to {
+			p.packer.pack(int(at)-p.from, kind, ch, from, to)
+		}
+		from = to
+	}
 }
 
 // stillThere reports an hour that was dropped while it is read.
@@ -72,74 +128,56 @@ func (h *hourReader) stillThere(ctx context.Context) error {
 	return err
 }
 
-type pass struct {
-	*hourReader
-	from, to int32
+// opener makes batches of parcels. It is not safe for concurrent use; several may
+// open the same parcels.
+type opener struct {
+	unpacker
+	memo *memo
+	// spare are batches whose memory may be used again.
+	spare []usage.Batch
 }
 
-const batchColumn = 1 // of every table of rows: hour, batch, line, ...
+func newOpener() *opener { return &opener{memo: newMemo()} }
 
-// gather reads one table and puts its records into the batches of the pass. The
-// rows of a batch were written together and lie together, so they are found by
-// runs: mostly one each, two where a chunk ends among them.
-func gather[T any](ctx context.Context, p *pass, t table, list func(*usage.Batch) *[]T, read func(*row, *words) T) error {
-	put := func(ch *chunk) error {
-		r := row{memo: p.memo}
-		number := func(i int) int64 {
-			r.reset(ch, i)
-			r.skip(batchColumn)
-			return r.i64()
-		}
-		for from := 0; from < ch.size; {
-			n, to := number(from), from+1
-			for to < ch.size && number(to) == n {
-				to++
-			}
-			at, ok := p.index[n]
-			if ok && at >= p.from && at < p.to {
-				into := list(&p.heads[at].batch)
-				*into = putRun(p, &r, ch, from, to, *into, read)
-			}
-			from = to
-		}
-		return p.memo.err
+// batch makes one whole.
+func (o *opener) batch(p *parcels, i int) (usage.Batch, error) {
+	b := p.heads[i].batch
+	if n := len(o.spare); n > 0 {
+		s := &o.spare[n-1]
+		b.Partitions, b.Holders, b.Grants, b.Pods, b.Findings = s.Partitions[:0], s.Holders[:0], s.Grants[:0], s.Pods[:0], s.Findings[:0]
+		o.spare = o.spare[:n-1]
 	}
-	for _, query := range p.queries(t, true) {
-		if err := p.conn.each(ctx, query, t.columns, put); err != nil {
-			return fmt.Errorf("%s: %w", t.name, err)
+	r := row{memo: o.memo}
+	for _, half := range p.halves {
+		for at := half.first[i]; at >= 0; at = half.runs[at].next {
+			run := &half.runs[at]
+			kinds[run.kind].read(&b, o.unpack(half, run), &r, p.words)
 		}
 	}
-	return nil
+	return b, o.memo.err
 }
 
-// putRun reads the rows [from, to) of one batch. Each says in which line it stands.
-func putRun[T any](p *pass, r *row, ch *chunk, from, to int, into []T, read func(*row, *words) T) []T {
+// putRows puts rows in their lines. In order they come; where they do not, what
+// follows fills what is open.
+func putRows[T any](r *row, ch *chunk, into []T, w *words, read func(*row, *words) T) []T {
 	have := len(into)
-	into = slices.Grow(into, to-from)
-	for i := from; i < to; i++ {
+	into = slices.Grow(into, ch.size)
+	for i := range ch.size {
 		r.reset(ch, i)
-		r.skip(batchColumn + 1)
-		// In order they come; where they do not, the next run fills what is open.
+		r.skip(lineColumn)
 		line := int(r.u32())
-		if line > have+4*passBatches {
-			p.memo.fail(fmt.Errorf("line %d of a batch", line))
+		if line > have+maxLines {
+			r.memo.fail(fmt.Errorf("line %d of a batch", line))
 			return into
 		}
-		for line >= len(into) {
-			into = append(into, *new(T))
+		if n := len(into); line >= n {
+			into = slices.Grow(into, line+1-n)[:line+1]
+			clear(into[n:line]) // what was there before
 		}
-		into[line] = read(r, &p.words)
+		into[line] = read(r, w)
 	}
 	return into
 }
 
-func sortHeads(heads []head) {
-	slices.SortFunc(heads, func(a, b head) int {
-		return cmp.Or(journal.SourceOf(&a.batch).Compare(journal.SourceOf(&b.batch)), cmp.Compare(a.batch.Seq, b.batch.Seq))
-	})
-}
-
-func newWords() (w words) {
-	w.places.kind, w.owners.kind, w.entitlements.kind, w.facts.kind = "place", "owner", "entitlement", "facts"
-	return w
-}
+// maxLines bounds how far ahead of the others a line of a batch may stand.
+const maxLines = 1 << 16

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	bindings "github.com/duckdb/duckdb-go-bindings"
@@ -66,6 +67,39 @@ type chunk struct {
 type vector struct {
 	data  unsafe.Pointer
 	valid unsafe.Pointer
+	texts []string // instead of data, where texts were unpacked
+}
+
+// null reports whether value i is not there.
+func (v *vector) null(i int) bool {
+	return v.valid != nil && *(*uint64)(unsafe.Add(v.valid, uintptr(i/64)*8))>>(i%64)&1 == 0
+}
+
+// missing is how many of n values are not there.
+func (v *vector) missing(from, n int) (missing int) {
+	if v.valid == nil {
+		return 0
+	}
+	for i := range n {
+		if v.null(from + i) {
+			missing++
+		}
+	}
+	return missing
+}
+
+// inlined is the length up to which DuckDB keeps a text within its 16 bytes:
+// length (4), then the text, or its first 4 bytes and a pointer to all of it.
+const inlined = 12
+
+// bytes are those of text i, as DuckDB keeps them.
+func (v *vector) bytes(i int) []byte {
+	p := unsafe.Add(v.data, uintptr(i)*16)
+	n := *(*uint32)(p)
+	if n <= inlined {
+		return unsafe.Slice((*byte)(unsafe.Add(p, 4)), n)
+	}
+	return unsafe.Slice(*(**byte)(unsafe.Add(p, 8)), n)
 }
 
 // each asks and hands the answer to f, chunk by chunk, as DuckDB makes it: the
@@ -207,8 +241,7 @@ func (r *row) boolean() bool { return at[bool](r) }
 
 // null reports whether the next value is not there; if so, it is passed over.
 func (r *row) null() bool {
-	valid := r.vectors[r.col].valid
-	if valid == nil || *(*uint64)(unsafe.Add(valid, uintptr(r.i/64)*8))>>(r.i%64)&1 == 1 {
+	if !r.vectors[r.col].null(r.i) {
 		return false
 	}
 	r.col++
@@ -227,21 +260,30 @@ func optionalAt[T any](r *row) *T {
 	return &v
 }
 
-// inlined is the length up to which DuckDB keeps a text within its 16 bytes:
-// length (4), then the text, or its first 4 bytes and a pointer to all of it.
-const inlined = 12
-
 func (r *row) bytes() []byte {
-	p := unsafe.Add(r.vectors[r.col].data, uintptr(r.i)*16)
 	r.col++
-	n := *(*uint32)(p)
-	if n <= inlined {
-		return unsafe.Slice((*byte)(unsafe.Add(p, 4)), n)
-	}
-	return unsafe.Slice(*(**byte)(unsafe.Add(p, 8)), n)
+	return r.vectors[r.col-1].bytes(r.i)
 }
 
-func (r *row) text() string { return r.memo.text(r.bytes()) }
+func (r *row) text() string {
+	v := &r.vectors[r.col]
+	r.col++
+	if v.texts != nil {
+		return v.texts[r.i]
+	}
+	return r.memo.text(v.bytes(r.i))
+}
+
+// view is the next text while the chunk is there.
+func (r *row) view() string {
+	v := &r.vectors[r.col]
+	r.col++
+	if v.texts != nil {
+		return v.texts[r.i]
+	}
+	b := v.bytes(r.i)
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
 
 // readWire reads a nested part. Equal texts give the same slice or map: what is
 // read is not to be changed.
@@ -249,18 +291,18 @@ func readWire[T any](r *row) (v T) {
 	if r.null() {
 		return v
 	}
-	data := r.bytes()
-	if known, ok := r.memo.parts[string(data)]; ok {
+	data := r.view()
+	if known, ok := r.memo.parts[data]; ok {
 		if v, ok := known.(T); ok {
 			return v
 		}
 	}
-	if err := json.Unmarshal(data, &v); err != nil {
+	if err := json.Unmarshal([]byte(data), &v); err != nil {
 		r.memo.fail(fmt.Errorf("read %.100q: %w", data, err))
 		return v
 	}
 	if len(r.memo.parts) < memoSize {
-		r.memo.parts[string(data)] = v
+		r.memo.parts[strings.Clone(data)] = v
 	}
 	return v
 }

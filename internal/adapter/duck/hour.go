@@ -3,6 +3,7 @@
 package duck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gputally/gputally/internal/core/journal"
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
@@ -34,9 +36,9 @@ func (s *Store) Hour(ctx context.Context, hour time.Time, node string) iter.Seq2
 	}
 }
 
-// passBatches bounds how many batches are made at a time: of nodes with 8 GPUs
-// and 24 holders some 300 MB.
-const passBatches = 16384
+// passBatches bounds how many batches are packed at a time: of nodes with 8 GPUs
+// and 24 holders some 200 MB.
+const passBatches = 131_072
 
 // walkHour hands out batches until none is left or yield says no.
 func (s *Store) walkHour(ctx context.Context, hour int32, node string, yield func(usage.Batch) bool) error {
@@ -57,14 +59,17 @@ func (s *Store) walkHour(ctx context.Context, hour int32, node string, yield fun
 		return err
 	}
 	defer other.close()
+	opener := newOpener()
 	for from := 0; from < len(h.heads); from += passBatches {
-		to := min(from+passBatches, len(h.heads))
-		if err := h.pass(ctx, other, from, to); err != nil {
+		parcels, err := h.pack(ctx, other, from, min(from+passBatches, len(h.heads)))
+		if err != nil {
 			return err
 		}
-		for i := from; i < to; i++ {
-			b := h.heads[i].batch
-			h.heads[i].batch = usage.Batch{} // its memory is the receiver's
+		for i := range parcels.heads {
+			b, err := opener.batch(parcels, i)
+			if err != nil {
+				return err
+			}
 			if !yield(b) {
 				return nil
 			}
@@ -144,10 +149,21 @@ type hourReader struct {
 	index map[int64]int32
 }
 
-// head is a batch, at first without its records.
+// head is a batch without its records.
 type head struct {
 	number int64
 	batch  usage.Batch
+}
+
+func sortHeads(heads []head) {
+	slices.SortFunc(heads, func(a, b head) int {
+		return cmp.Or(journal.SourceOf(&a.batch).Compare(journal.SourceOf(&b.batch)), cmp.Compare(a.batch.Seq, b.batch.Seq))
+	})
+}
+
+func newWords() (w words) {
+	w.places.kind, w.owners.kind, w.entitlements.kind, w.facts.kind = "place", "owner", "entitlement", "facts"
+	return w
 }
 
 // atOneMoment runs f within one transaction, while no file is removed.

@@ -10,22 +10,24 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gputally/gputally/internal/core/journal"
+	"github.com/gputally/gputally/internal/core/rating"
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
 // Touching walks the windows that overlap the hours of [from, to), and the batches
-// whose gap does, of one node (in any cluster) or of all (""). Those of one node
-// follow one another, by cluster, agent, boot and number, each batch once. What is
-// yielded is not to be changed.
-func (s *Store) Touching(ctx context.Context, from, to time.Time, node string) iter.Seq2[usage.Batch, error] {
-	return func(yield func(usage.Batch, error) bool) {
+// whose gap does, of one node (in any cluster) or of all (""): those of each node of
+// a cluster together, by agent, boot and number, each batch once. They are read from
+// the database before they are handed out, and opened when they are read.
+func (s *Store) Touching(ctx context.Context, from, to time.Time, node string) iter.Seq2[rating.Windows, error] {
+	return func(yield func(rating.Windows, error) bool) {
 		first, last := hourOf(from.UnixMilli()), hourOf(to.UnixMilli()-1)
-		err := s.walkTouching(ctx, first, last, node, func(b usage.Batch) bool { return yield(b, nil) })
+		err := s.walkTouching(ctx, first, last, node, func(w rating.Windows) bool { return yield(w, nil) })
 		if err != nil {
-			yield(usage.Batch{}, fmt.Errorf("read what touches the hours from %s to %s: %w", from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), err))
+			yield(rating.Windows{}, fmt.Errorf("read what touches the hours from %s to %s: %w", from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), err))
 		}
 	}
 }
@@ -36,7 +38,7 @@ type touching struct {
 	gaps []usage.Batch
 }
 
-func (s *Store) walkTouching(ctx context.Context, first, last int32, node string, yield func(usage.Batch) bool) error {
+func (s *Store) walkTouching(ctx context.Context, first, last int32, node string, yield func(rating.Windows) bool) error {
 	if err := s.usable(); err != nil {
 		return err
 	}
@@ -54,17 +56,16 @@ func (s *Store) walkTouching(ctx context.Context, first, last int32, node string
 	if err != nil {
 		return err
 	}
-	for {
-		group, err := t.next(ctx, other)
-		if err != nil || len(group) == 0 {
+	for len(t.heads) > 0 || len(t.gaps) > 0 {
+		parcels, gaps, err := t.next(ctx, other)
+		if err != nil {
 			return err
 		}
-		for _, b := range group {
-			if !yield(b) {
-				return nil
-			}
+		if !handOut(parcels, gaps, yield) {
+			return nil
 		}
 	}
+	return nil
 }
 
 // openTouching finds the batches, without their records.
@@ -132,41 +133,97 @@ func overlaps(start, duration, from, to int64) bool {
 }
 
 func compareByNode(a, b usage.Batch) int {
-	return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Cluster, b.Cluster),
-		journal.SourceOf(&a).Compare(journal.SourceOf(&b)), cmp.Compare(a.Seq, b.Seq))
+	return cmp.Or(compareNodes(&a, &b), journal.SourceOf(&a).Compare(journal.SourceOf(&b)), cmp.Compare(a.Seq, b.Seq))
 }
 
-// next makes the batches of the next nodes whole, about passBatches of them; none
-// are left where it returns none.
-func (t *touching) next(ctx context.Context, other *columnar) ([]usage.Batch, error) {
+// next packs the batches of the next nodes, about passBatches of them, and takes them
+// off what is left, with the gaps of these nodes.
+func (t *touching) next(ctx context.Context, other *columnar) (*parcels, []usage.Batch, error) {
 	n, gaps := len(t.heads), len(t.gaps)
 	if n > passBatches {
 		last := t.heads[passBatches-1].batch.Node
 		n = sort.Search(n, func(i int) bool { return t.heads[i].batch.Node > last })
 		gaps = sort.Search(gaps, func(i int) bool { return t.gaps[i].Node > last })
 	}
-	out, err := t.take(ctx, other, n)
-	if err != nil {
-		return nil, err
+	out := &parcels{}
+	if n > 0 {
+		var err error
+		if out, err = t.pack(ctx, other, 0, n); err != nil {
+			return nil, nil, err
+		}
 	}
-	out = append(out, t.gaps[:gaps]...)
-	t.gaps = t.gaps[gaps:]
-	slices.SortFunc(out, compareByNode)
+	of := t.gaps[:gaps]
+	t.heads, t.gaps = t.heads[n:], t.gaps[gaps:]
+	t.place()
+	return out, of, nil
+}
+
+// handOut yields what is packed and the gaps, node after node, until none is left or
+// yield says no. Both are in order of nodes.
+func handOut(p *parcels, gaps []usage.Batch, yield func(rating.Windows) bool) bool {
+	for from := 0; from < len(p.heads) || len(gaps) > 0; {
+		of := firstOf(p.heads[from:], gaps)
+		to := from
+		for to < len(p.heads) && compareNodes(&p.heads[to].batch, of) == 0 {
+			to++
+		}
+		n := 0
+		for n < len(gaps) && compareNodes(&gaps[n], of) == 0 {
+			n++
+		}
+		first, beside := from, gaps[:n]
+		w := rating.Windows{Cluster: of.Cluster, Node: of.Node, Batches: to - from + n, Done: spare}
+		w.Read = func() ([]usage.Batch, error) { return p.open(first, to, beside) }
+		if !yield(w) {
+			return false
+		}
+		from, gaps = to, gaps[n:]
+	}
+	return true
+}
+
+// firstOf is the batch of the first node.
+func firstOf(heads []head, gaps []usage.Batch) *usage.Batch {
+	if len(heads) == 0 || len(gaps) > 0 && compareNodes(&gaps[0], &heads[0].batch) < 0 {
+		return &gaps[0]
+	}
+	return &heads[0].batch
+}
+
+// openers are those that nobody uses, with memory that was given back.
+var openers = sync.Pool{New: func() any { return newOpener() }}
+
+// open makes the batches at positions [from, to), and puts gaps among them.
+func (p *parcels) open(from, to int, gaps []usage.Batch) ([]usage.Batch, error) {
+	o := openers.Get().(*opener)
+	out := make([]usage.Batch, 0, to-from+len(gaps))
+	for i := from; i < to; i++ {
+		b, err := o.batch(p, i)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	openers.Put(o)
+	if len(gaps) > 0 {
+		out = append(out, gaps...)
+		slices.SortFunc(out, compareByNode)
+	}
 	return out, nil
 }
 
-// take makes the first n batches whole and removes them from what is left.
-func (h *hourReader) take(ctx context.Context, other *columnar, n int) (out []usage.Batch, err error) {
-	if n == 0 {
-		return nil, nil
+// sparesKept bounds of how many batches an opener keeps the memory.
+const sparesKept = 4096
+
+// spare takes back the memory of batches.
+func spare(batches []usage.Batch) {
+	o := openers.Get().(*opener)
+	if len(o.spare)+len(batches) <= sparesKept {
+		o.spare = append(o.spare, batches...)
 	}
-	if err := h.pass(ctx, other, 0, n); err != nil {
-		return nil, err
-	}
-	for i := range n {
-		out = append(out, h.heads[i].batch)
-	}
-	h.heads = h.heads[n:]
-	h.place()
-	return out, nil
+	openers.Put(o)
+}
+
+func compareNodes(a, b *usage.Batch) int {
+	return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Cluster, b.Cluster))
 }

@@ -189,15 +189,15 @@ func (s *Service) rated(ctx context.Context, h ledger.NodeHour) (*rating.Rated, 
 
 // batchesOf are the records that touch an hour of a node.
 func batchesOf(ctx context.Context, store Usage, at time.Time, h ledger.NodeHour) (out []usage.Batch, err error) {
-	for b, err := range store.Touching(ctx, at, at.Add(time.Hour), h.Node) {
+	for w, err := range store.Touching(ctx, at, at.Add(time.Hour), h.Node) {
 		if err != nil {
 			return nil, err
 		}
-		if b.Cluster == h.Cluster {
-			out = append(out, b)
+		if w.Cluster == h.Cluster {
+			return w.Read()
 		}
 	}
-	return out, nil
+	return nil, nil
 }
 
 // policyKey is where the text of a policy is kept.

@@ -63,14 +63,29 @@ func (s *Service) batches(ctx context.Context, from, to time.Time) iter.Seq2[usa
 		first = max(first, from.UnixMilli())
 		last = min(last, to.UnixMilli())
 		for hour := time.UnixMilli(first).UTC().Truncate(time.Hour); hour.UnixMilli() < last; hour = hour.Add(time.Hour) {
-			for b, err := range s.store.Touching(ctx, hour, hour.Add(time.Hour), "") {
-				if err == nil && time.UnixMilli(b.StartMS).UTC().Truncate(time.Hour) != hour {
-					continue
-				}
-				if !yield(b, err) || err != nil {
-					return
-				}
+			if !s.batchesOfHour(ctx, hour, yield) {
+				return
 			}
 		}
 	}
+}
+
+// batchesOfHour yields the batches that began in an hour, and says whether to go on.
+func (s *Service) batchesOfHour(ctx context.Context, hour time.Time, yield func(usage.Batch, error) bool) bool {
+	for w, err := range s.store.Touching(ctx, hour, hour.Add(time.Hour), "") {
+		var batches []usage.Batch
+		if err == nil {
+			batches, err = w.Read()
+		}
+		if err != nil {
+			yield(usage.Batch{}, err)
+			return false
+		}
+		for _, b := range batches {
+			if time.UnixMilli(b.StartMS).UTC().Truncate(time.Hour) == hour && !yield(b, nil) {
+				return false
+			}
+		}
+	}
+	return true
 }

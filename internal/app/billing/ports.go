@@ -13,16 +13,14 @@ import (
 	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/rating"
 	"github.com/gputally/gputally/internal/core/report"
-	"github.com/gputally/gputally/internal/core/usage"
 )
 
 // Usage reads the records that hours are rated from.
 type Usage interface {
 	// Touching walks the windows that overlap the hours of UTC in [from, to), and
-	// the batches whose gap does, of one node (in any cluster) or of all ("").
-	// Those of one node follow one another, each batch once. What is yielded is
-	// not to be changed. An error is yielded last.
-	Touching(ctx context.Context, from, to time.Time, node string) iter.Seq2[usage.Batch, error]
+	// the batches whose gap does, of one node (in any cluster) or of all (""): each
+	// node of a cluster that has any, once. An error is yielded last.
+	Touching(ctx context.Context, from, to time.Time, node string) iter.Seq2[rating.Windows, error]
 	// Machines are those that stood behind the names of nodes in [from, to), by
 	// cluster, node and time: by FirstMS and LastMS, whether or not they sent
 	// anything in between. node "" is all.

@@ -5,7 +5,6 @@ package billing
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -28,7 +27,6 @@ type stretch struct {
 	from, to time.Time
 	due      map[ledger.NodeHour]rating.Due
 	machines map[string][]rating.Machine
-	batches  map[ledger.NodeHour][]usage.Batch
 	before   map[ledger.NodeHour][]ledger.Line
 	rated    map[ledger.NodeHour]*rating.Rated
 	periods  ledger.Periods
@@ -80,12 +78,14 @@ func (r *Rater) stretch(ctx context.Context, w *stretch, due []rating.Due) (int,
 	if len(w.due) == 0 {
 		return 0, nil
 	}
-	for _, step := range []func(context.Context, *stretch) error{r.askBoot, r.readRules, r.keepPolicies, r.readRated, r.readBatches, r.readLines} {
+	for _, step := range []func(context.Context, *stretch) error{r.askBoot, r.readRules, r.keepPolicies, r.readRated, r.readLines} {
 		if err := step(ctx, w); err != nil {
 			return 0, err
 		}
 	}
-	return r.book(ctx, w, r.rate(w, r.fail))
+	b := r.booker(ctx, w)
+	err := r.rate(ctx, w, r.fail, b.take)
+	return b.finish(ctx, err)
 }
 
 // tryOut rates hours as they would be rated now, and books nothing. All are of one
@@ -95,21 +95,32 @@ func (r *Rater) tryOut(ctx context.Context, due []rating.Due) (out []rating.Outc
 	for _, d := range due {
 		w.due[d.NodeHour] = d
 	}
-	for _, step := range []func(context.Context, *stretch) error{r.readMachines, r.readRules, r.readBatches} {
+	for _, step := range []func(context.Context, *stretch) error{r.readMachines, r.readRules} {
 		if err := step(ctx, w); err != nil {
 			return nil, err
 		}
 	}
 	var mu sync.Mutex
-	fail := func(h ledger.NodeHour, failed error) {
+	var failed error
+	fail := func(_ ledger.NodeHour, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		err = failed
+		failed = err
 	}
-	for _, hour := range r.shared(w, r.rate(w, fail), fail) {
+	var outcomes []rating.Outcome
+	err = r.rate(ctx, w, fail, func(o rating.Outcome) error {
+		mu.Lock()
+		defer mu.Unlock()
+		outcomes = append(outcomes, o)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, hour := range r.shared(w, outcomes, fail) {
 		out = append(out, hour...)
 	}
-	return out, err
+	return out, failed
 }
 
 // readMachines gets what stood behind the nodes' names.
@@ -208,34 +219,13 @@ func (r *Rater) readRated(ctx context.Context, w *stretch) error {
 
 func (w *stretch) isDue(h ledger.NodeHour) bool { _, ok := w.due[h]; return ok }
 
-// readBatches gets the records, those of each hour that they touch.
-func (r *Rater) readBatches(ctx context.Context, w *stretch) error {
-	w.batches = map[ledger.NodeHour][]usage.Batch{}
-	for _, node := range w.nodesToRead() {
-		for b, err := range r.store.Touching(ctx, w.from, w.to, node) {
-			if err != nil {
-				return err
-			}
-			for _, ms := range hoursOf(&b, w.from.UnixMilli(), w.to.UnixMilli()) {
-				if h := (ledger.NodeHour{Cluster: b.Cluster, Node: b.Node, HourMS: ms}); w.isDue(h) {
-					w.batches[h] = append(w.batches[h], b)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// hoursOf are the hours in [from, to) that a batch touches, by its window or by
-// its gap.
-func hoursOf(b *usage.Batch, from, to int64) (out []int64) {
-	spans := []usage.Span{{StartMS: b.StartMS, DurationMS: b.DurationMS}}
-	if b.Gap != nil {
-		spans = append(spans, b.Gap.Span)
-	}
-	for h := from; h < to; h += time.Hour.Milliseconds() {
-		if slices.ContainsFunc(spans, func(s usage.Span) bool { return overlaps(s, h, h+time.Hour.Milliseconds()) }) {
-			out = append(out, h)
+// touching are the batches that touch an hour, by their window or by their gap.
+func touching(batches []usage.Batch, hour int64) (out []usage.Batch) {
+	end := hour + time.Hour.Milliseconds()
+	for i := range batches {
+		b := &batches[i]
+		if overlaps(usage.Span{StartMS: b.StartMS, DurationMS: b.DurationMS}, hour, end) || b.Gap != nil && overlaps(b.Gap.Span, hour, end) {
+			out = append(out, *b)
 		}
 	}
 	return out
@@ -289,36 +279,43 @@ func (r *Rater) readLines(ctx context.Context, w *stretch) error {
 	return nil
 }
 
-// rate rates the hours side by side. One that fails holds nobody up.
-func (r *Rater) rate(w *stretch, fail func(ledger.NodeHour, error)) []rating.Outcome {
-	var (
-		mu  sync.Mutex
-		out []rating.Outcome
-		wg  sync.WaitGroup
-	)
-	work := make(chan ledger.NodeHour)
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for h := range work {
-				rules := w.rules[h.HourMS]
-				o, err := rating.Rate(rating.Input{
-					NodeHour: h, Machines: w.machines[nodeKey(h.Cluster, h.Node)], Batches: w.batches[h], Prices: rules.Prices, Policy: rules.Policy,
-				})
-				if err != nil {
-					fail(h, err)
-					continue
-				}
-				mu.Lock()
-				out = append(out, o)
-				mu.Unlock()
-			}
+// rate rates the hours of nodes side by side, as their records are read, and hands
+// out what they come to. One that fails holds nobody up; records that cannot be read
+// do.
+func (r *Rater) rate(ctx context.Context, w *stretch, fail func(ledger.NodeHour, error), done func(rating.Outcome) error) error {
+	rate := func(h ledger.NodeHour, batches []usage.Batch) error {
+		rules := w.rules[h.HourMS]
+		o, err := rating.Rate(rating.Input{
+			NodeHour: h, Machines: w.machines[nodeKey(h.Cluster, h.Node)], Batches: batches, Prices: rules.Prices, Policy: rules.Policy,
 		})
+		if err != nil {
+			fail(h, err)
+			return nil
+		}
+		return done(o)
 	}
+	left := map[string][]ledger.NodeHour{}
 	for h := range w.due {
-		work <- h
+		k := nodeKey(h.Cluster, h.Node)
+		left[k] = append(left[k], h)
 	}
-	close(work)
-	wg.Wait()
-	slices.SortFunc(out, func(a, b rating.Outcome) int { return a.Compare(b.NodeHour) })
-	return out
+	err := eachNode(ctx, r.store, w.from, w.to, w.nodesToRead(), left, func(hours []ledger.NodeHour, batches []usage.Batch) error {
+		for _, h := range hours {
+			if err := rate(h, touching(batches, h.HourMS)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, hours := range left { // no record touches them
+		for _, h := range hours {
+			if err := rate(h, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

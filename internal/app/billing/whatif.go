@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -170,70 +171,97 @@ func (x *experiment) feed(ctx context.Context, feeds []chan sheet) error {
 func (x *experiment) hour(ctx context.Context, rated []*rating.Rated) ([]sheet, error) {
 	at := time.UnixMilli(rated[0].HourMS).UTC()
 	x.progress(inquiry.Progress{Stage: "divide hours again", AtMS: at.UnixMilli(), Done: at.Unix() - x.from.Unix(), Total: x.to.Unix() - x.from.Unix()})
-	batches := map[string][]usage.Batch{}
-	for b, err := range x.service.store.Touching(ctx, at, at.Add(time.Hour), "") {
-		if err != nil {
+	variants, err := x.trials(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	left := map[string]*rating.Rated{}
+	for _, h := range rated {
+		left[nodeKey(h.Cluster, h.Node)] = h
+	}
+	var mu sync.Mutex
+	divide := func(h *rating.Rated, batches []usage.Batch) error {
+		for _, v := range variants {
+			o, err := v.divide(h, batches)
+			if err != nil {
+				return fmt.Errorf("variant %s: %s: %w", v.Name, h.NodeHour, err)
+			}
+			mu.Lock()
+			v.outcomes = append(v.outcomes, o)
+			mu.Unlock()
+		}
+		return nil
+	}
+	if err := eachNode(ctx, x.service.store, at, at.Add(time.Hour), []string{""}, left, divide); err != nil {
+		return nil, err
+	}
+	x.hours += int64(len(rated))
+	empty := ledger.DigestRecords(nil)
+	for _, h := range left { // no record touches them
+		if h.Revision.Records != empty {
+			x.missing++
+		} else if err := divide(h, nil); err != nil {
 			return nil, err
 		}
-		k := nodeKey(b.Cluster, b.Node)
-		batches[k] = append(batches[k], b)
 	}
-	empty := ledger.DigestRecords(nil)
-	var kept []*rating.Rated
-	for _, h := range rated {
-		x.hours++
-		if len(batches[nodeKey(h.Cluster, h.Node)]) == 0 && h.Revision.Records != empty {
-			x.missing++
-			continue
-		}
-		kept = append(kept, h)
-	}
-	out := make([]sheet, len(x.variants))
-	for i, v := range x.variants {
-		var err error
-		if out[i], err = x.divide(ctx, at, v, kept, batches); err != nil {
+	out := make([]sheet, len(variants))
+	for i, v := range variants {
+		if out[i], err = v.sheet(x.service.cfg.Sets); err != nil {
 			return nil, fmt.Errorf("variant %s: hour of %s: %w", v.Name, at.Format(time.RFC3339), err)
 		}
 	}
 	return out, nil
 }
 
-// divide divides an hour under one variant.
-func (x *experiment) divide(ctx context.Context, at time.Time, v inquiry.Variant, rated []*rating.Rated, batches map[string][]usage.Batch) (sheet, error) {
-	rules, err := x.service.rules.Under(ctx, at, v.Split)
-	if err != nil {
-		return sheet{}, err
-	}
-	policy := rules.Policy
-	if v.Policy != nil {
-		policy = *v.Policy
-	}
-	var outcomes []rating.Outcome
-	var out sheet
-	for _, h := range rated {
-		o := rating.Outcome{NodeHour: h.NodeHour}
-		if o.Costs, err = rating.CostsOf(rules.Prices, h.Nodes); err != nil {
-			return out, err
+// trial is an hour under one variant.
+type trial struct {
+	inquiry.Variant
+	prices   rating.Pricer
+	policy   allocation.Policy
+	outcomes []rating.Outcome
+}
+
+// trials are those of an hour, before anything is divided.
+func (x *experiment) trials(ctx context.Context, at time.Time) (out []*trial, err error) {
+	for _, v := range x.variants {
+		rules, err := x.service.rules.Under(ctx, at, v.Split)
+		if err != nil {
+			return nil, fmt.Errorf("variant %s: %w", v.Name, err)
 		}
-		if len(o.Costs) > 0 {
-			res, err := allocation.Allocate(rating.Hour(o.Costs, batches[nodeKey(h.Cluster, h.Node)]), policy)
-			if err != nil {
-				return out, err
-			}
-			o.Entries = res.Entries
+		t := &trial{Variant: v, prices: rules.Prices, policy: rules.Policy}
+		if v.Policy != nil {
+			t.policy = *v.Policy
 		}
-		out.costs = append(out.costs, o.Costs...)
-		outcomes = append(outcomes, o)
+		out = append(out, t)
 	}
-	if err := rating.Share(outcomes, policy); err != nil {
+	return out, nil
+}
+
+// divide divides an hour of a node.
+func (t *trial) divide(h *rating.Rated, batches []usage.Batch) (o rating.Outcome, err error) {
+	o.NodeHour = h.NodeHour
+	if o.Costs, err = rating.CostsOf(t.prices, h.Nodes); err != nil || len(o.Costs) == 0 {
+		return o, err
+	}
+	res, err := allocation.Allocate(rating.Hour(o.Costs, batches), t.policy)
+	o.Entries = res.Entries
+	return o, err
+}
+
+// sheet makes lines of what was divided.
+func (t *trial) sheet(sets map[string]string) (out sheet, err error) {
+	slices.SortFunc(t.outcomes, func(a, b rating.Outcome) int { return a.Compare(b.NodeHour) })
+	if err := rating.Share(t.outcomes, t.policy); err != nil {
 		return out, err
 	}
-	periods := ledger.NewPeriods(x.service.cfg.Sets, nil)
-	for i := range outcomes {
-		lines, err := ledger.Book(nil, ledger.Rating{NodeHour: outcomes[i].NodeHour, Entries: outcomes[i].Entries}, periods)
+	periods := ledger.NewPeriods(sets, nil)
+	for i := range t.outcomes {
+		o := &t.outcomes[i]
+		lines, err := ledger.Book(nil, ledger.Rating{NodeHour: o.NodeHour, Entries: o.Entries}, periods)
 		if err != nil {
 			return out, err
 		}
+		out.costs = append(out.costs, o.Costs...)
 		out.lines = append(out.lines, lines...)
 	}
 	return out, nil
