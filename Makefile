@@ -75,6 +75,15 @@ check: test ## Everything CI checks, the real cluster left out
 cluster: ## A real Kubernetes node with a mock GPU (root): SCENARIO=name runs one
 	test/cluster/run.sh $(SCENARIO)
 
+.PHONY: chart-test
+chart-test: ## The Helm chart and the plain manifests: rendered, and held to Kubernetes, Prometheus and our documents
+	cd test/chart && $(GO) vet ./... && $(GO) test ./...
+	cd test/chart/oldest && $(GO) test ./...
+
+.PHONY: manifests
+manifests: ## Write deploy/manifests, the chart's README and its golden files from deploy/chart
+	cd test/chart && $(GO) run ./write && $(GO) test . -run TestGolden -update
+
 .PHONY: need-gcc
 need-gcc:
 	@command -v gcc >/dev/null || { echo "gcc is needed (for NVML's C binding and the mock library). On Debian or Ubuntu: sudo apt-get install -y gcc libc6-dev"; exit 1; }

@@ -37,6 +37,11 @@ func Load(dir string) (*chart.Chart, error) {
 // Render renders a chart as "helm template" does: the values are checked against
 // the schema, and no cluster is asked (lookup finds nothing).
 func Render(c *chart.Chart, values map[string]any, r Release) (Rendered, error) {
+	return renderWith(c, values, r, engine.Render)
+}
+
+// renderWith renders with a function of Helm's engine, which may ask a cluster.
+func renderWith(c *chart.Chart, values map[string]any, r Release, do func(*chart.Chart, chartutil.Values) (map[string]string, error)) (Rendered, error) {
 	version, err := chartutil.ParseKubeVersion(r.KubeVersion)
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes version %q: %w", r.KubeVersion, err)
@@ -52,7 +57,7 @@ func Render(c *chart.Chart, values map[string]any, r Release) (Rendered, error) 
 	if err != nil {
 		return nil, err
 	}
-	files, err := engine.Render(c, all)
+	files, err := do(c, all)
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ var open = []string{"/global", "/agent/affinity", "/agent/updateStrategy/rolling
 // TestSchemaIsStrict: each object of the schema lists its keys, or takes texts under
 // any, or is one of those that are open.
 func TestSchemaIsStrict(t *testing.T) {
-	walkSchema(t, "", schema(t), func(path string, s map[string]any) {
+	walkSchema(t, "", valuesSchema(t), func(path string, s map[string]any) {
 		_, closed := s["additionalProperties"]
 		if !isType(s, "object") || closed {
 			return
@@ -109,7 +109,7 @@ func TestSchemaIsStrict(t *testing.T) {
 // the schema a value that says what it is.
 func TestSchemaAndValuesAgree(t *testing.T) {
 	var want, got []string
-	walkSchema(t, "", schema(t), func(path string, _ map[string]any) {
+	walkSchema(t, "", valuesSchema(t), func(path string, _ map[string]any) {
 		if path != "" && path != "/global" && !strings.Contains(path, "/items") {
 			want = append(want, path)
 		}
@@ -159,7 +159,7 @@ func TestServerSettings(t *testing.T) {
 			want = append(want, m[1])
 		}
 	}
-	settings := schema(t)["properties"].(map[string]any)["server"].(map[string]any)["properties"].(map[string]any)["config"].(map[string]any)
+	settings := valuesSchema(t)["properties"].(map[string]any)["server"].(map[string]any)["properties"].(map[string]any)["config"].(map[string]any)
 	got := slices.Sorted(maps.Keys(settings["properties"].(map[string]any)))
 	slices.Sort(want)
 	if !slices.Equal(want, got) {
@@ -172,7 +172,7 @@ var chartSets = []string{"agent-service-account", "agent-token-file", "audience"
 	"cluster", "data-dir", "kube-auth", "kubeconfig", "listen", "log-format", "memory", "policy-file", "price-book", "read-token-file",
 	"threads", "tls-cert", "tls-key", "write-token-file"}
 
-func schema(t *testing.T) map[string]any {
+func valuesSchema(t *testing.T) map[string]any {
 	t.Helper()
 	var s map[string]any
 	if err := json.Unmarshal([]byte(read(t, chartDir+"/values.schema.json")), &s); err != nil {
