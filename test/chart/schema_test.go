@@ -54,6 +54,8 @@ func TestWrongValues(t *testing.T) {
 		"nobody knows the agents":     {"server: {auth: {kubernetes: {enabled: false}}}", "agent.server.tokenSecret"},
 		"half of a static token": {"{agent: {server: {tokenSecret: a}}, server: {auth: {kubernetes: {enabled: false}}}}",
 			"server.auth.tokens.agentsSecret"},
+		"scrape without a token": {"{agent: {enabled: false}, server: {auth: {kubernetes: {enabled: false}}}, monitoring: {serviceMonitor: true}}",
+			"monitoring.tokenSecret"},
 		"secret without a name":      {"server: {tls: {mode: secret}}", "server.tls.secretName"},
 		"backup of what is not kept": {"server: {backup: {enabled: true}, persistence: {enabled: false}}", "server.persistence.enabled"},
 		"too many labels":            {"agent: {costLabels: [a,b,c,d,e,f,g,h,i,j,k,l,m,nn,o,p,q]}", "16 at most"},

@@ -19,6 +19,9 @@
 {{- if and (eq $v.agent.gpuAccess.mode "dra") $v.agent.enabled (not (semverCompare ">=1.34.0-0" .Capabilities.KubeVersion.Version)) -}}
 {{- fail (printf "agent.gpuAccess.mode=dra needs Kubernetes 1.34 or newer (adminAccess of ResourceClaims); this is %s. Choose runtimeClass, cdi or privileged" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
+{{- if and $v.server.enabled $v.monitoring.serviceMonitor (not $v.server.auth.kubernetes.enabled) (not $v.monitoring.tokenSecret) -}}
+{{- fail "monitoring.serviceMonitor is true, and the server takes static tokens only (server.auth.kubernetes.enabled is false): name a Secret with one in monitoring.tokenSecret" -}}
+{{- end -}}
 {{- if gt (len $v.agent.costLabels) 16 -}}
 {{- fail (printf "agent.costLabels has %d labels: 16 at most" (len $v.agent.costLabels)) -}}
 {{- end -}}
