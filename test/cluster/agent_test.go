@@ -47,19 +47,20 @@ type agent struct {
 	spool string
 	log   *os.File
 	cmd   *exec.Cmd
-	said  []truth // what it was seen to say, and so must have recorded
+	more  []string // flags of this one
+	said  []truth  // what it was seen to say, and so must have recorded
 }
 
 // startAgent starts the agent with an empty spool. When the test ends it is stopped, and
-// its records are compared with what it said.
-func startAgent(t *testing.T) *agent {
+// its records are compared with what it said. More flags may be given.
+func startAgent(t *testing.T, more ...string) *agent {
 	t.Helper()
 	log, err := os.OpenFile("/run/node/log/agent.log", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(log, "--- %s\n", t.Name())
-	a := &agent{spool: t.TempDir(), log: log}
+	a := &agent{spool: t.TempDir(), log: log, more: more}
 	a.start(t)
 	t.Cleanup(func() {
 		if a.cmd != nil {
@@ -77,9 +78,9 @@ func startAgent(t *testing.T) *agent {
 func (a *agent) start(t *testing.T) {
 	t.Helper()
 	interval := cmp.Or(os.Getenv("GPUTALLY_CLUSTER_INTERVAL"), "1s") // an emulated machine is too slow for it
-	a.cmd = exec.Command(agentBinary, "--node-name=gpu-node-1", "--cluster=test", "--interval="+interval,
+	a.cmd = exec.Command(agentBinary, append([]string{"--node-name=gpu-node-1", "--cluster=test", "--interval=" + interval,
 		"--kubeconfig=/run/node/kubeconfig/agent", "--nvml-library=/run/nvidia/driver/usr/lib64/libnvidia-ml.so.1",
-		"--spool-dir="+a.spool)
+		"--spool-dir=" + a.spool}, a.more...)...)
 	a.cmd.Env = append(os.Environ(), "MOCK_NVML_STATE="+stateFile)
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
 	if err := a.cmd.Start(); err != nil {

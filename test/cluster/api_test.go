@@ -25,6 +25,9 @@ const apiServer = "https://10.10.0.1:6443"
 // paths tells where the API server keeps each kind of object a scenario uses.
 var paths = map[string]string{
 	"Pod":                "/api/v1/namespaces/%s/pods",
+	"Namespace":          "/api/v1/namespaces",
+	"Node":               "/api/v1/nodes",
+	"ServiceAccount":     "/api/v1/namespaces/%s/serviceaccounts",
 	"Job":                "/apis/batch/v1/namespaces/%s/jobs",
 	"ResourceClaim":      "/apis/resource.k8s.io/v1/namespaces/%s/resourceclaims",
 	"DeviceClass":        "/apis/resource.k8s.io/v1/deviceclasses",

@@ -22,6 +22,7 @@ var scenarios = []scenario{
 	{"kubelet-restart", kubeletRestart},
 	{"agent-restart", agentRestart},
 	{"api-outage", apiOutage},
+	{"who-may", whoMay},
 	{"dra-shared-claim", draSharedClaim},
 	{"dra-extended-resource", draExtendedResource},
 }
