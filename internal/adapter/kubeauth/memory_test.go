@@ -89,3 +89,23 @@ func TestPeek(t *testing.T) {
 }
 
 func encode(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+
+// FuzzPeek: whatever a token says of itself, an answer about it is never kept
+// longer for that.
+func FuzzPeek(f *testing.F) {
+	for _, payload := range []string{`{"aud":["gputally"],"exp":1700000000}`, `{"aud":"x","exp":99999999999}`, `{"exp":"soon"}`, `[]`, `null`} {
+		f.Add(payload)
+	}
+	until := time.Unix(1_700_000_000, 0)
+	f.Fuzz(func(t *testing.T, payload string) {
+		for _, token := range []string{payload, "e30." + encode(payload) + ".x"} {
+			c := peek(token)
+			if c.within(until).After(until) {
+				t.Errorf("%q is kept until %s", payload, c.within(until))
+			}
+			if c.isFor("") && !c.jwt {
+				t.Errorf("%q is no token and has audiences %q", payload, c.audiences)
+			}
+		}
+	})
+}
