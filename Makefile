@@ -23,6 +23,20 @@ build: ## Build both programs into bin/
 	@mkdir -p $(BIN)
 	$(GO) build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/gputally ./cmd/gputally-agent
 
+IMAGE_NAME ?= docker.io/library/gputally
+IMAGE_DIR  := $(BIN)/image
+REVISION   := $(shell git rev-parse HEAD 2>/dev/null)
+# A tag may not hold every character that a version may.
+IMAGE_TAG   = $(subst +,-,$(VERSION))
+
+.PHONY: image
+image: ## The container image for amd64 and arm64 with its bills of materials, without an engine, in bin/image (docs/images.md)
+	$(GO) run ./tools/image -o $(IMAGE_DIR) --name $(IMAGE_NAME) --version $(IMAGE_TAG) --revision "$(REVISION)" --tags $(TAGS)
+
+.PHONY: image-test
+image-test: image mock ## Start the image's programs in its own files (root), check its bills, build it twice
+	IMAGE=$(abspath $(IMAGE_DIR)) IMAGE_TAGS=$(TAGS) IMAGE_REVISION="$(REVISION)" $(GO) test -tags image -count=1 -timeout 30m ./tools/image/...
+
 ##@ Develop
 .PHONY: test
 test: need-gcc ## All tests that need no root
@@ -79,6 +93,7 @@ cluster: ## A real Kubernetes node with a mock GPU (root): SCENARIO=name runs on
 chart-test: ## The Helm chart and the plain manifests: rendered, and held to Kubernetes, Prometheus and our documents
 	cd test/chart && $(GO) vet ./... && $(GO) test ./...
 	cd test/chart/oldest && $(GO) test ./...
+	$(GO) run ./cmd/gputally guard scan -f deploy/manifests
 
 .PHONY: manifests
 manifests: ## Write deploy/manifests, the chart's README and its golden files from deploy/chart
