@@ -104,6 +104,7 @@ func readRows(o *strictyaml.Object, out *File) {
 	currency := o.Currency("currency")
 	o.Sub("split", func(s *strictyaml.Object) { out.Policy = readPolicy(s, currency) })
 	o.List("nodes", func(_ int, item *strictyaml.Object) { out.Book.Known = append(out.Book.Known, readKnown(item)) })
+	readConversions(o, &out.Book)
 	ids := map[string]int{}
 	o.List("rows", func(i int, item *strictyaml.Object) {
 		row := readRow(item, i, currency)
@@ -137,6 +138,25 @@ func readRow(o *strictyaml.Object, i int, currency money.Currency) pricing.Row {
 		o.Add(o.Line, o.Path, "%v", err)
 	}
 	return r
+}
+
+// readConversions reads the rates at which currencies are converted.
+func readConversions(o *strictyaml.Object, into *pricing.Book) {
+	o.List("convert", func(_ int, item *strictyaml.Object) {
+		before := item.Found()
+		c := pricing.Conversion{
+			Currency: item.Currency("currency"), Into: item.Currency("into"), Rate: item.Decimal("rate"),
+			From: item.Moment("from"), To: item.Moment("to"), Source: item.Text("source"),
+		}
+		if item.Found() != before {
+			return
+		}
+		if err := pricing.CheckConversion(into.Convert, &c); err != nil {
+			item.Add(item.Line, item.Path, "%v", err)
+			return
+		}
+		into.Convert = append(into.Convert, c)
+	})
 }
 
 // readKnown reads what the operator says of nodes.

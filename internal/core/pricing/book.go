@@ -16,6 +16,8 @@ type Book struct {
 	Rows     []Row
 	// Known is what its owner says of nodes; it holds for all books.
 	Known []Known
+	// Convert are rates at which its owner has currencies converted, for all books.
+	Convert []Conversion
 }
 
 // Prices are books in their order of precedence and the policy by which their
@@ -71,6 +73,9 @@ func index(b *Book) (*indexed, error) {
 		if err := b.Known[i].Check(); err != nil {
 			return nil, fmt.Errorf("known node %d: %w", i+1, err)
 		}
+	}
+	if err := checkConversions(b.Convert); err != nil {
+		return nil, err
 	}
 	ids := make(map[string]bool, len(b.Rows))
 	for i := range b.Rows {

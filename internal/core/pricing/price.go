@@ -17,7 +17,8 @@ import (
 // did not exist. What nobody prices is a piece without a price, with a reason.
 //
 // Pieces are exact: however a time is cut, the pieces under one price sum to
-// what that price makes of it, and a whole hour to the hourly price.
+// what that price makes of it, and a whole hour to the hourly price. Where they are
+// converted into another currency (Conversion), each is rounded once more.
 func (p *Prices) Cost(n *Node, from, to int64) ([]NodeCost, error) {
 	if from < 0 || to <= from || from/hourMS != (to-1)/hourMS {
 		return nil, fmt.Errorf("price node %s: [%d, %d) is no part of one hour", n.Name, from, to)
@@ -33,6 +34,11 @@ func (p *Prices) Cost(n *Node, from, to int64) ([]NodeCost, error) {
 	var out []NodeCost
 	for _, s := range t.spans(from, to) {
 		if out, err = t.pieces(out, s); err != nil {
+			return nil, fmt.Errorf("price node %s: %w", n.Name, err)
+		}
+	}
+	for i := range out {
+		if err := p.convert(&out[i]); err != nil {
 			return nil, fmt.Errorf("price node %s: %w", n.Name, err)
 		}
 	}
