@@ -119,7 +119,7 @@ func TestSelectors(t *testing.T) {
 	for file, component := range map[string]string{
 		"server-service.yaml": "server", "server-pdb.yaml": "server", "server-statefulset.yaml": "server", "agent-daemonset.yaml": "agent",
 	} {
-		for _, label := range []string{"app.kubernetes.io/name: gputally", "app.kubernetes.io/instance: gputally", "app.kubernetes.io/component: " + component} {
+		for _, label := range []string{`app.kubernetes.io/name: "gputally"`, `app.kubernetes.io/instance: "gputally"`, "app.kubernetes.io/component: " + component} {
 			if n := strings.Count(r[file], label); n < 2 {
 				t.Errorf("%s has %q %d times: in its own labels and in what it selects", file, label, n)
 			}

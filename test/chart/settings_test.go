@@ -36,7 +36,7 @@ func TestSettingsThatTheChartWrites(t *testing.T) {
 func TestFlagsOfTheAgent(t *testing.T) {
 	doc := read(t, repo+"/docs/flags.md")
 	for _, v := range variants(t) {
-		for _, m := range regexp.MustCompile(`(?m)^            - (--[a-z-]+)=`).FindAllStringSubmatch(render(t, v.values, newest)["agent-daemonset.yaml"], -1) {
+		for _, m := range regexp.MustCompile(`(?m)^            - "?(--[a-z-]+)=`).FindAllStringSubmatch(render(t, v.values, newest)["agent-daemonset.yaml"], -1) {
 			if !strings.Contains(doc, "| `"+m[1]+" ") && !strings.Contains(doc, "| `"+m[1]+"` ") {
 				t.Errorf("%s: the chart gives the agent %s, which docs/flags.md does not know", v.name, m[1])
 			}

@@ -19,8 +19,8 @@
 
 {{/* What selects the pods of a component: never changes. Call with (list . "agent"). */}}
 {{- define "gputally.selector" -}}
-app.kubernetes.io/name: {{ include "gputally.name" (index . 0) }}
-app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/name: {{ include "gputally.name" (index . 0) | quote }}
+app.kubernetes.io/instance: {{ (index . 0).Release.Name | quote }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
@@ -57,7 +57,7 @@ app.kubernetes.io/part-of: gputally
 
 {{- define "gputally.pullSecrets" -}}
 {{- range .Values.image.pullSecrets }}
-- name: {{ . }}
+- name: {{ . | quote }}
 {{- end }}
 {{- end -}}
 

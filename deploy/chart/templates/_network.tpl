@@ -1,14 +1,14 @@
 {{/* Where agents and server connect to: names, and the API server. */}}
 {{- define "gputally.egressToCluster" -}}
-- to:
-    - namespaceSelector: {}
-      podSelector:
-        matchLabels: {k8s-app: kube-dns}
-    # A cache of names on the node.
-    - ipBlock: {cidr: 169.254.0.0/16}
-  ports:
-    - {port: 53, protocol: UDP}
-    - {port: 53, protocol: TCP}
+- ports:
+    {{- range .Values.networkPolicy.dnsPorts }}
+    - {port: {{ . }}, protocol: UDP}
+    - {port: {{ . }}, protocol: TCP}
+    {{- end }}
+  {{- with .Values.networkPolicy.dnsTo }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 - ports:
     {{- range .Values.networkPolicy.apiServerPorts }}
     - {port: {{ . }}, protocol: TCP}
