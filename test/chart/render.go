@@ -132,7 +132,7 @@ func objectOf(file, doc string) (Object, error) {
 
 // order is the order of kinds; kinds not in it come last.
 var order = []string{"Namespace", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount", "Secret", "ConfigMap", "PersistentVolumeClaim",
-	"ClusterRole", "ClusterRoleBinding", "Service", "ResourceClaimTemplate", "Issuer", "Certificate", "DaemonSet", "StatefulSet"}
+	"ClusterRole", "ClusterRoleBinding", "Role", "Service", "ResourceClaimTemplate", "Issuer", "Certificate", "DaemonSet", "StatefulSet"}
 
 func rank(kind string) int {
 	if i := slices.Index(order, kind); i >= 0 {
