@@ -55,10 +55,10 @@ type parcels struct {
 }
 
 // pack reads the records of the heads at positions [from, to).
-func (h *hourReader) pack(ctx context.Context, other *columnar, from, to int) (*parcels, error) {
+func (h *hourReader) pack(ctx context.Context, from, to int) (*parcels, error) {
 	out := &parcels{heads: h.heads[from:to], words: &h.words}
 	beside := *h
-	beside.conn, beside.memo = other, newMemo()
+	beside.conn, beside.memo = h.other, newMemo()
 	readers := [len(readings)]*hourReader{h, &beside}
 	var errs [len(readings)]error
 	var wg sync.WaitGroup

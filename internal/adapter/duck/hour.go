@@ -50,18 +50,18 @@ func (s *Store) walkHour(ctx context.Context, hour int32, node string, yield fun
 		return err
 	}
 	defer conn.close()
-	h := &hourReader{conn: conn, files: &s.files, raw: s.sealedPath(""), hours: []int32{hour}, node: node, memo: newMemo(), words: newWords()}
-	if err := h.atOneMoment(ctx, h.open); err != nil {
-		return err
-	}
 	other, err := connectColumnar(s.columns)
 	if err != nil {
 		return err
 	}
 	defer other.close()
+	h := &hourReader{conn: conn, other: other, files: &s.files, raw: s.sealedPath(""), hours: []int32{hour}, node: node, memo: newMemo(), words: newWords()}
+	if err := h.atOneMoment(ctx, h.open); err != nil {
+		return err
+	}
 	opener := newOpener()
 	for from := 0; from < len(h.heads); from += passBatches {
-		parcels, err := h.pack(ctx, other, from, min(from+passBatches, len(h.heads)))
+		parcels, err := h.pack(ctx, from, min(from+passBatches, len(h.heads)))
 		if err != nil {
 			return err
 		}
@@ -134,6 +134,7 @@ func literal(text string) string {
 // and what moved meanwhile is found where it is now.
 type hourReader struct {
 	conn   *columnar
+	other  *columnar // for what is read beside
 	files  *sync.RWMutex
 	raw    string // where sealed hours lie
 	hours  []int32
@@ -167,9 +168,14 @@ func newWords() (w words) {
 }
 
 // atOneMoment runs f within one transaction, while no file is removed.
-func (h *hourReader) atOneMoment(ctx context.Context, f func(context.Context) error) (err error) {
+func (h *hourReader) atOneMoment(ctx context.Context, f func(context.Context) error) error {
 	h.files.RLock()
 	defer h.files.RUnlock()
+	return h.inTransaction(ctx, f)
+}
+
+// inTransaction is atOneMoment for those who see to the files.
+func (h *hourReader) inTransaction(ctx context.Context, f func(context.Context) error) (err error) {
 	if err := h.conn.exec(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
 		return err
 	}
@@ -179,8 +185,20 @@ func (h *hourReader) atOneMoment(ctx context.Context, f func(context.Context) er
 	return errors.Join(err, h.conn.exec(context.WithoutCancel(ctx), "COMMIT"))
 }
 
-// open reads what batches there are, their gaps, and the words of the hours.
-func (h *hourReader) open(ctx context.Context) (err error) {
+// open reads what batches there are and their gaps, and, beside that on the other
+// connection, the words of the hours. It is called within atOneMoment.
+func (h *hourReader) open(ctx context.Context) error {
+	beside := *h
+	beside.conn, beside.memo = h.other, newMemo()
+	words := make(chan error, 1)
+	go func() { words <- beside.inTransaction(ctx, beside.readWords) }()
+	err := errors.Join(h.readHeads(ctx), <-words)
+	h.words = beside.words
+	return err
+}
+
+// readHeads reads what batches there are, and their gaps.
+func (h *hourReader) readHeads(ctx context.Context) (err error) {
 	err = h.ask(ctx, batchTable, true, func(r *row) {
 		at, b := readBatch(r)
 		h.heads = append(h.heads, head{at.batch, b})
@@ -200,10 +218,7 @@ func (h *hourReader) open(ctx context.Context) (err error) {
 		h.heads = slices.DeleteFunc(h.heads, func(head head) bool { return !h.wanted(&head.batch) })
 		h.place()
 	}
-	if err != nil || len(h.heads) == 0 {
-		return err
-	}
-	return h.readWords(ctx)
+	return err
 }
 
 // place notes where each batch stands among the heads.

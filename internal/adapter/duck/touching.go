@@ -52,12 +52,12 @@ func (s *Store) walkTouching(ctx context.Context, first, last int32, node string
 		return err
 	}
 	defer other.close()
-	t, err := s.openTouching(ctx, conn, first, last, node)
+	t, err := s.openTouching(ctx, conn, other, first, last, node)
 	if err != nil {
 		return err
 	}
 	for len(t.heads) > 0 || len(t.gaps) > 0 {
-		parcels, gaps, err := t.next(ctx, other)
+		parcels, gaps, err := t.next(ctx)
 		if err != nil {
 			return err
 		}
@@ -69,10 +69,10 @@ func (s *Store) walkTouching(ctx context.Context, first, last int32, node string
 }
 
 // openTouching finds the batches, without their records.
-func (s *Store) openTouching(ctx context.Context, conn *columnar, first, last int32, node string) (*touching, error) {
+func (s *Store) openTouching(ctx context.Context, conn, other *columnar, first, last int32, node string) (*touching, error) {
 	start, end := int64(first)*hourMS, int64(last+1)*hourMS
 	t := &touching{hourReader: &hourReader{
-		conn: conn, files: &s.files, raw: s.sealedPath(""), node: node, memo: newMemo(), words: newWords(),
+		conn: conn, other: other, files: &s.files, raw: s.sealedPath(""), node: node, memo: newMemo(), words: newWords(),
 		wanted: func(b *usage.Batch) bool {
 			return overlaps(b.StartMS, b.DurationMS, start, end) || b.Gap != nil && overlaps(b.Gap.StartMS, b.Gap.DurationMS, start, end)
 		},
@@ -138,7 +138,7 @@ func compareByNode(a, b usage.Batch) int {
 
 // next packs the batches of the next nodes, about passBatches of them, and takes them
 // off what is left, with the gaps of these nodes.
-func (t *touching) next(ctx context.Context, other *columnar) (*parcels, []usage.Batch, error) {
+func (t *touching) next(ctx context.Context) (*parcels, []usage.Batch, error) {
 	n, gaps := len(t.heads), len(t.gaps)
 	if n > passBatches {
 		last := t.heads[passBatches-1].batch.Node
@@ -148,7 +148,7 @@ func (t *touching) next(ctx context.Context, other *columnar) (*parcels, []usage
 	out := &parcels{}
 	if n > 0 {
 		var err error
-		if out, err = t.pack(ctx, other, 0, n); err != nil {
+		if out, err = t.pack(ctx, 0, n); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -57,8 +57,8 @@ func digestLine(b []byte, of *usage.Batch) []byte {
 	return b
 }
 
-// fold is a running hash of numbers and texts (FNV-1a): fast, and enough to notice
-// a change that nobody made to fool it.
+// fold is a running hash of numbers and texts (FNV-1a, with eight bytes at a time):
+// fast, and enough to notice a change that nobody made to fool it.
 type fold uint64
 
 func (f *fold) numbers(ns ...uint64) {
@@ -68,11 +68,15 @@ func (f *fold) numbers(ns ...uint64) {
 }
 
 func (f *fold) text(s string) {
-	h := *f
+	h, length := *f, len(s)
+	for ; len(s) >= 8; s = s[8:] {
+		eight := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		h = (h ^ fold(eight)) * 1099511628211
+	}
 	for i := range len(s) {
 		h = (h ^ fold(s[i])) * 1099511628211
 	}
-	*f = (h ^ fold(len(s))) * 1099511628211
+	*f = (h ^ fold(length)) * 1099511628211
 }
 
 func (f *fold) partition(p *gpu.PartitionID) {
