@@ -50,7 +50,7 @@ func TestAccessToGPUs(t *testing.T) {
 				g.visible = e.Value
 			}
 		}
-		g.annotation = p.Annotations["cdi.k8s.io/gputally"]
+		g.annotation = p.Annotations["nvidia.cdi.k8s.io/container.agent"]
 		g.privileged = *c.SecurityContext.Privileged
 		g.claims = min(len(p.Spec.ResourceClaims), len(c.Resources.Claims))
 		for _, v := range p.Spec.Volumes {
@@ -62,10 +62,11 @@ func TestAccessToGPUs(t *testing.T) {
 	}
 	for values, want := range map[string]given{
 		"{}": {runtimeClass: "nvidia", visible: "all"},
-		"agent: {gpuAccess: {runtimeClassName: ''}}":                      {visible: "all"},
-		"agent: {gpuAccess: {mode: cdi, cdiDevices: [a.b/c=d, a.b/c=e]}}": {visible: "void", annotation: "a.b/c=d,a.b/c=e"},
-		"agent: {gpuAccess: {mode: dra}}":                                 {visible: "void", claims: 1},
-		"agent: {gpuAccess: {mode: privileged}}":                          {visible: "void", privileged: true, driver: 1},
+		"agent: {gpuAccess: {runtimeClassName: ''}}":                          {visible: "all"},
+		"agent: {gpuAccess: {mode: nri, cdiDevices: [a.b/c=d, a.b/c=e]}}":     {visible: "void", annotation: "a.b/c=d,a.b/c=e"},
+		"agent: {gpuAccess: {visibleDevices: management.nvidia.com/gpu=all}}": {runtimeClass: "nvidia", visible: "management.nvidia.com/gpu=all"},
+		"agent: {gpuAccess: {mode: dra}}":                                     {visible: "void", claims: 1},
+		"agent: {gpuAccess: {mode: privileged}}":                              {visible: "void", privileged: true, driver: 1},
 	} {
 		if got := of(agentOf(t, values)); got != want {
 			t.Errorf("%s gives %+v, want %+v", values, got, want)

@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,6 +16,7 @@ import (
 type manifest struct {
 	file, about, values string
 	only                []string // kinds; all where empty
+	version             string   // of Kubernetes; the oldest where empty: what that takes, newer ones take
 }
 
 // manifests are the files in deploy/manifests. Certificates are not made without a
@@ -22,9 +24,9 @@ type manifest struct {
 var manifests = []manifest{
 	{file: "gputally.yaml", about: "Agents and server. The agents get the GPUs from NVIDIA's container runtime (RuntimeClass nvidia).",
 		values: "server: {tls: {mode: secret, secretName: gputally-server-tls}}"},
-	{file: "gputally-cdi.yaml", about: "Agents and server. The agents get the GPUs from CDI (nvidia.com/gpu=all).",
-		values: "{agent: {gpuAccess: {mode: cdi}}, server: {tls: {mode: secret, secretName: gputally-server-tls}}}"},
-	{file: "gputally-privileged.yaml", about: "Agents and server. The agents are privileged, for nodes with neither NVIDIA's runtime nor CDI.",
+	{file: "gputally-dra.yaml", about: "Agents and server. The agents get the GPUs from DRA, by a claim with adminAccess: Kubernetes 1.34 or newer.",
+		values: "{agent: {gpuAccess: {mode: dra}}, server: {tls: {mode: secret, secretName: gputally-server-tls}}}", version: "1.34.0"},
+	{file: "gputally-privileged.yaml", about: "Agents and server. The agents are privileged, for nodes with neither NVIDIA's runtime nor DRA.",
 		values: "{agent: {gpuAccess: {mode: privileged}}, server: {tls: {mode: secret, secretName: gputally-server-tls}}}"},
 	{file: "agents-only.yaml", about: "Agents whose server is elsewhere: change its URL, and the cluster's name. Needs the Secrets gputally-agent-token (key token) and gputally-ca (key ca.crt).",
 		values: "{cluster: my-cluster, server: {enabled: false}, agent: {server: {url: 'https://gputally.example:9403', tokenSecret: gputally-agent-token, caSecret: gputally-ca}}}"},
@@ -54,8 +56,7 @@ func (m manifest) render(c *chart.Chart) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The oldest version: what it takes, the newer ones take.
-	r, err := Render(c, values, Release{Name: "gputally", Namespace: "gputally", KubeVersion: "1.30.0"})
+	r, err := Render(c, values, Release{Name: "gputally", Namespace: "gputally", KubeVersion: cmp.Or(m.version, "1.30.0")})
 	if err != nil {
 		return "", err
 	}
@@ -83,5 +84,7 @@ metadata:
   labels:
     app.kubernetes.io/part-of: gputally
     pod-security.kubernetes.io/enforce: privileged
+    # Lets claims have adminAccess: for access to GPUs by DRA, and idle else.
+    resource.kubernetes.io/admin-access: "true"
 ---
 `

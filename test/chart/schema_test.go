@@ -35,7 +35,7 @@ func TestLint(t *testing.T) {
 func TestWrongValues(t *testing.T) {
 	for name, c := range map[string]struct{ values, want string }{
 		"typo at the top":             {"agents: {}", "agents"},
-		"typo deep down":              {"agent: {gpuAccess: {modus: cdi}}", "modus"},
+		"typo deep down":              {"agent: {gpuAccess: {modus: dra}}", "modus"},
 		"unknown mode":                {"agent: {gpuAccess: {mode: magic}}", "/agent/gpuAccess/mode"},
 		"time without unit":           {"agent: {interval: 5}", "/agent/interval"},
 		"time that is a word":         {"server: {backup: {every: daily}}", "/server/backup/every"},

@@ -17,7 +17,7 @@
 {{- fail "server.backup.enabled needs server.persistence.enabled: a backup of a ledger that is lost with its pod says nothing" -}}
 {{- end -}}
 {{- if and (eq $v.agent.gpuAccess.mode "dra") $v.agent.enabled (not (semverCompare ">=1.34.0-0" .Capabilities.KubeVersion.Version)) -}}
-{{- fail (printf "agent.gpuAccess.mode=dra needs Kubernetes 1.34 or newer (adminAccess of ResourceClaims); this is %s. Choose runtimeClass, cdi or privileged" .Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "agent.gpuAccess.mode=dra needs Kubernetes 1.34 or newer (adminAccess of ResourceClaims); this is %s. Choose runtimeClass, nri or privileged" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
 {{- if and $v.server.enabled $v.monitoring.serviceMonitor (not $v.server.auth.kubernetes.enabled) (not $v.monitoring.tokenSecret) -}}
 {{- fail "monitoring.serviceMonitor is true, and the server takes static tokens only (server.auth.kubernetes.enabled is false): name a Secret with one in monitoring.tokenSecret" -}}
