@@ -42,6 +42,9 @@ func (a *ask) define(fs *pflag.FlagSet) {
 
 // client is the server to ask.
 func (a *ask) client() (*client.Client, error) {
+	if plugin != nil && a.server == "" {
+		return plugin.client(a)
+	}
 	c, err := client.New(client.Options{
 		Server: orEnv(a.server, envServer), TokenFile: orEnv(a.tokenFile, envTokenFile), CAFile: orEnv(a.caFile, envCAFile), Version: versionText(),
 	})

@@ -12,7 +12,9 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"gputally": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) },
+		"gputally":    func() { os.Exit(start(os.Args, os.Stdout, os.Stderr)) },
+		pluginName:    func() { os.Exit(start(os.Args, os.Stdout, os.Stderr)) },
+		completerName: func() { os.Exit(start(os.Args, os.Stdout, os.Stderr)) },
 	})
 }
 

@@ -70,6 +70,9 @@ everything else to standard error.`,
 	root.AddCommand(newVersion(), newDocs())
 	addGuard(root)
 	root.CompletionOptions.HiddenDefaultCmd = false
+	if plugin != nil {
+		plugin.adapt(root)
+	}
 	mistakesAreInput(root)
 	return root
 }

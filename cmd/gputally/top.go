@@ -128,6 +128,8 @@ func (f *topFlags) check(args []string) error {
 	switch {
 	case capture && len(f.agents) > 0:
 		return inputError{errors.New("give a capture or --agent, not both")}
+	case !capture && plugin != nil && f.at == "" && f.speed == 1 && len(f.agents) == 0:
+		// --node is one of the cluster
 	case !capture && (f.at != "" || f.node != "" || f.speed != 1):
 		return inputError{errors.New("--at, --node and --speed are for a capture; name its file, or leave them out")}
 	case f.at != "" && !f.once && !f.json:
@@ -198,7 +200,7 @@ func silent(readings []top.Reading, flags topFlags) error {
 		return nil
 	}
 	hint := ""
-	if len(flags.agents) == 0 {
+	if len(flags.agents) == 0 && plugin == nil {
 		hint = "\nstart gputally-agent on this node, or say where one is: --agent http://HOST:9402"
 	}
 	return fmt.Errorf("%w%s", errors.Join(errs...), hint)

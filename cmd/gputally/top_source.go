@@ -24,6 +24,9 @@ func topSources(stdin io.Reader, args []string, flags topFlags) ([]top.Source, e
 	if len(args) > 0 {
 		return captureSources(stdin, args[0], flags)
 	}
+	if plugin != nil && len(flags.agents) == 0 {
+		return plugin.agents(flags.node)
+	}
 	addresses := flags.agents
 	if len(addresses) == 0 {
 		addresses = []string{defaultAgent}
@@ -33,7 +36,7 @@ func topSources(stdin io.Reader, args []string, flags topFlags) ([]top.Source, e
 		if _, err := agenthttp.NodeURL(a); err != nil {
 			return nil, inputError{fmt.Errorf("--agent: %w", err)}
 		}
-		out = append(out, agentSource(a))
+		out = append(out, agentSource{name: a, address: a, http: http.DefaultClient})
 	}
 	return out, nil
 }
@@ -41,13 +44,16 @@ func topSources(stdin io.Reader, args []string, flags topFlags) ([]top.Source, e
 // defaultAgent is where an agent serves on its own node.
 const defaultAgent = "http://" + agenthttp.DefaultListen
 
-// agentSource is a node seen by its agent, at this address.
-type agentSource string
+// agentSource is a node seen by its agent, at an address that this client reaches.
+type agentSource struct {
+	name, address string
+	http          *http.Client
+}
 
-func (s agentSource) Name() string { return string(s) }
+func (s agentSource) Name() string { return s.name }
 
 func (s agentSource) Read(ctx context.Context) (top.Reading, error) {
-	n, err := agenthttp.Fetch(ctx, http.DefaultClient, string(s))
+	n, err := agenthttp.Fetch(ctx, s.http, s.address)
 	var transport *url.Error
 	switch {
 	case errors.As(err, &transport):

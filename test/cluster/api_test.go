@@ -31,6 +31,8 @@ var paths = map[string]string{
 	"Job":                "/apis/batch/v1/namespaces/%s/jobs",
 	"ResourceClaim":      "/apis/resource.k8s.io/v1/namespaces/%s/resourceclaims",
 	"DeviceClass":        "/apis/resource.k8s.io/v1/deviceclasses",
+	"Role":               "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
+	"RoleBinding":        "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
 	"ClusterRole":        "/apis/rbac.authorization.k8s.io/v1/clusterroles",
 	"ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
 }

@@ -23,6 +23,7 @@ var scenarios = []scenario{
 	{"agent-restart", agentRestart},
 	{"api-outage", apiOutage},
 	{"who-may", whoMay},
+	{"kubectl-plugin", kubectlPlugin},
 	{"dra-shared-claim", draSharedClaim},
 	{"dra-extended-resource", draExtendedResource},
 }

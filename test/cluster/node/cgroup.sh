@@ -65,7 +65,7 @@ cgroup_remove() { # the processes must be dead; the kernel may need a moment to 
 	for h in $(cgroup_hierarchies); do
 		[ -d "$h/$cgroup_name" ] || continue
 		for i in 1 2 3 4 5 6 7 8 9 10; do
-			find "$h/$cgroup_name" -depth -type d -exec rmdir {} + 2>/dev/null
+			find "$h/$cgroup_name" -depth -type d -exec rmdir {} + 2>/dev/null || true
 			[ -d "$h/$cgroup_name" ] || break
 			sleep 0.2
 		done

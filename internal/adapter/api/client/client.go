@@ -35,11 +35,19 @@ type Options struct {
 	// Version is of this program: a server that speaks otherwise is told apart by
 	// it.
 	Version string
+	// Way carries requests instead of a connection to Server, with TLS and, where
+	// there is no TokenFile, the token of its own; CAFile is then not read.
+	Way http.RoundTripper
+	// Place is what Server is called in messages, and Hint what to do where it
+	// cannot be asked; "" takes the address and the usual advice.
+	Place, Hint string
 }
 
 // Client asks one server.
 type Client struct {
 	base    string
+	place   string
+	hint    string
 	token   string
 	version string
 	http    *http.Client
@@ -63,7 +71,13 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, &BadOption{"server", err}
 	}
-	c := &Client{base: base, version: o.Version}
+	c := &Client{base: base, version: o.Version, place: o.Place, hint: o.Hint}
+	if c.place == "" {
+		c.place = base
+	}
+	if c.hint == "" {
+		c.hint = "say where it is with --server https://HOST:9403 (or GPUTALLY_SERVER), or start one: gputally server"
+	}
 	if o.TokenFile != "" {
 		text, err := os.ReadFile(o.TokenFile)
 		if err != nil {
@@ -75,19 +89,30 @@ func New(o Options) (*Client, error) {
 		}
 		c.token = words[0]
 	}
+	way := o.Way
+	if way == nil {
+		if way, err = direct(o.CAFile); err != nil {
+			return nil, err
+		}
+	}
+	c.http = &http.Client{Transport: way,
+		// A redirect would carry the token to somebody else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c, nil
+}
+
+// direct connects to the server's address.
+func direct(caFile string) (http.RoundTripper, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
-	if o.CAFile != "" {
-		pool, err := authorities(o.CAFile)
+	if caFile != "" {
+		pool, err := Authorities(caFile)
 		if err != nil {
 			return nil, &BadOption{"ca-file", err}
 		}
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 	}
-	c.http = &http.Client{Transport: transport,
-		// A redirect would carry the token to somebody else.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return c, nil
+	return transport, nil
 }
 
 // address completes an address as people type it.
@@ -105,7 +130,8 @@ func address(text string) (string, error) {
 	return strings.TrimSuffix(u.Scheme+"://"+u.Host+u.Path, "/"), nil
 }
 
-func authorities(file string) (*x509.CertPool, error) {
+// Authorities reads certificates in PEM form.
+func Authorities(file string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err

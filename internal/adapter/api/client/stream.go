@@ -107,7 +107,7 @@ func (c *Client) copy(resp *http.Response, w io.Writer) error {
 	case err != nil && isCanceled(resp.Request.Context(), err):
 		return context.Canceled
 	case err != nil:
-		return &Unreachable{Server: c.base, Err: fmt.Errorf("its answer broke off: %w", err), Hint: "the server's log says why; what came so far is not whole"}
+		return &Unreachable{Server: c.place, Err: fmt.Errorf("its answer broke off: %w", err), Hint: "the server's log says why; what came so far is not whole"}
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (c *Client) Export(ctx context.Context, e ExportQuery, w io.Writer) (rows i
 	}
 	rows, err = strconv.ParseInt(resp.Trailer.Get(api.TrailerRows), 10, 64)
 	if err != nil {
-		return 0, "", &Unreachable{Server: c.base, Err: errors.New("its answer does not say how many rows there were"),
+		return 0, "", &Unreachable{Server: c.place, Err: errors.New("its answer does not say how many rows there were"),
 			Hint: "something between cut the end off, such as a proxy that knows no trailers; what came may not be whole"}
 	}
 	return rows, resp.Trailer.Get(api.TrailerNotes), nil

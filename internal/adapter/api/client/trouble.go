@@ -45,7 +45,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	if errors.As(err, &transport) {
 		err = transport.Err
 	}
-	out := &Unreachable{Server: c.base, Err: err, Hint: "say where it is with --server https://HOST:9403 (or GPUTALLY_SERVER), or start one: gputally server"}
+	out := &Unreachable{Server: c.place, Err: err, Hint: c.hint}
 	var authority x509.UnknownAuthorityError
 	var record tls.RecordHeaderError
 	var name x509.HostnameError
@@ -67,7 +67,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 func (c *Client) refusal(resp *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	if err != nil {
-		return &Unreachable{Server: c.base, Err: fmt.Errorf("its answer broke off: %w", err), Hint: "ask again"}
+		return &Unreachable{Server: c.place, Err: fmt.Errorf("its answer broke off: %w", err), Hint: "ask again"}
 	}
 	p := &v1.Problem{}
 	if json.Unmarshal(text, p) != nil || p.Code == "" {
@@ -75,7 +75,9 @@ func (c *Client) refusal(resp *http.Response) error {
 	}
 	switch p.Code {
 	case v1.CodeUnauthorized:
-		p.Hint = strings.TrimPrefix(p.Hint+"\n  give the token with --token-file FILE (or GPUTALLY_TOKEN_FILE)", "\n  ")
+		if c.place == c.base { // the way through a cluster has a token of its own
+			p.Hint = strings.TrimPrefix(p.Hint+"\n  give the token with --token-file FILE (or GPUTALLY_TOKEN_FILE)", "\n  ")
+		}
 	case v1.CodeNoSuchPath:
 		p.Hint = c.skew(resp)
 	case v1.CodeBusy:
@@ -89,7 +91,7 @@ func (c *Client) refusal(resp *http.Response) error {
 // stranger is an answer that is not gputally's.
 func (c *Client) stranger(resp *http.Response, text []byte) error {
 	first, _, _ := strings.Cut(strings.TrimSpace(string(text[:min(len(text), 200)])), "\n")
-	out := &Unreachable{Server: c.base, Err: fmt.Errorf("it answered %s: %s", resp.Status, first), Hint: "that is not gputally's answer: is this the server's address, and no proxy's?"}
+	out := &Unreachable{Server: c.place, Err: fmt.Errorf("it answered %s: %s", resp.Status, first), Hint: "that is not gputally's answer: is this the server's address, and no proxy's?"}
 	if strings.Contains(first, "HTTP request to an HTTPS server") {
 		out.Hint = "it speaks TLS: write https:// for http://"
 	}
@@ -106,9 +108,9 @@ func (c *Client) unreadable(resp *http.Response, err error) error {
 		return c.stranger(resp, []byte("no JSON"))
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return &Unreachable{Server: c.base, Err: fmt.Errorf("its answer broke off: %w", err), Hint: "look at its log, and ask again"}
+		return &Unreachable{Server: c.place, Err: fmt.Errorf("its answer broke off: %w", err), Hint: "look at its log, and ask again"}
 	}
-	return &Unreachable{Server: c.base, Err: fmt.Errorf("its answer cannot be read: %w", err), Hint: c.skew(resp)}
+	return &Unreachable{Server: c.place, Err: fmt.Errorf("its answer cannot be read: %w", err), Hint: c.skew(resp)}
 }
 
 // skew names the two versions.
