@@ -83,6 +83,27 @@ func TestNobodyMayChangeTheCluster(t *testing.T) {
 	}
 }
 
+// TestEvents: the agent may create Events only where it is to, and nothing besides.
+func TestEvents(t *testing.T) {
+	without := roles(t)["gputally-agent"]
+	for _, o := range objects(t, render(t, inline(t, "agent: {events: true}"), newest)) {
+		r, ok := decoded(t, o).(*rbacv1.ClusterRole)
+		if !ok || r.Name != "gputally-agent" {
+			continue
+		}
+		want := append(slices.Clone(without), rbacv1.PolicyRule{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create"}})
+		if fmt.Sprint(r.Rules) != fmt.Sprint(want) {
+			t.Errorf("the rules are %v", r.Rules)
+		}
+	}
+	if args := agentOf(t, "agent: {events: true}").Spec.Containers[0].Args; !slices.Contains(args, "--events=true") {
+		t.Errorf("the arguments are %q", args)
+	}
+	if args := agentOf(t, "{}").Spec.Containers[0].Args; slices.Contains(args, "--events=true") {
+		t.Errorf("the arguments are %q", args)
+	}
+}
+
 // TestRolesOfPeople: the ClusterRoles for people are those that docs/security.md
 // explains.
 func TestRolesOfPeople(t *testing.T) {
