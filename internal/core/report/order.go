@@ -123,7 +123,9 @@ type placed struct {
 // rows makes rows of the groups. Of each time, those beyond Spec.Top become one.
 func (r *runner) rows(groups []*group) (out []Row) {
 	who, beyond := r.places(groups)
-	for _, p := range r.gather(groups, who) {
+	gathered := r.gather(groups, who)
+	out = make([]Row, 0, len(gathered)) // a row is large: moving it costs as much as making it
+	for _, p := range gathered {
 		row := Row{Keys: p.group.keys, Class: p.group.class, Account: p.group.account, Columns: p.group.columns()}
 		if p.who == beyond {
 			row.Keys, row.Others = r.others(p.group), p.n
@@ -158,7 +160,7 @@ func (r *runner) places(groups []*group) (who map[string]int, beyond int) {
 
 // gather adds up the groups of each place, in order.
 func (r *runner) gather(groups []*group, who map[string]int) []*placed {
-	of := map[place]*placed{}
+	of := make(map[place]*placed, len(groups))
 	for _, g := range groups {
 		at := place{g.time(r), who[g.who(r)]}
 		p := of[at]
