@@ -201,7 +201,7 @@ func (h *hourReader) open(ctx context.Context) error {
 func (h *hourReader) readHeads(ctx context.Context) (err error) {
 	err = h.ask(ctx, batchTable, true, func(r *row) {
 		at, b := readBatch(r)
-		h.heads = append(h.heads, head{at.batch, b})
+		h.heads = append(doubled(h.heads), head{at.batch, b})
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/gputally/gputally/internal/core/usage"
 )
@@ -57,7 +58,7 @@ func (n *numbered[T]) put(id int64, v T) {
 	case n.dense == nil:
 		n.first, n.dense, n.here = id, []T{v}, []bool{true}
 	case at == int64(len(n.dense)):
-		n.dense, n.here = append(n.dense, v), append(n.here, true)
+		n.dense, n.here = append(doubled(n.dense), v), append(n.here, true)
 	case at >= 0 && at < int64(len(n.dense)):
 		n.dense[at], n.here[at] = v, true
 	case at > 0 && at < int64(len(n.dense))+4096:
@@ -70,6 +71,15 @@ func (n *numbered[T]) put(id int64, v T) {
 		}
 		n.far[id] = v
 	}
+}
+
+// doubled has room for one more. A list that is full becomes twice as long: append
+// alone makes long ones longer by a quarter, and moves what is large too often.
+func doubled[T any](list []T) []T {
+	if len(list) < cap(list) {
+		return list
+	}
+	return slices.Grow(list, max(len(list), 16))
 }
 
 // at is what a number names.

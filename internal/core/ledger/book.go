@@ -48,6 +48,7 @@ func Book(before []Line, r Rating, p Periods) ([]Line, error) {
 		}
 		delete(targets, entry)
 	}
+	b.lines = slices.Grow(b.lines, len(targets))
 	for _, t := range targets {
 		b.add(&chain{}, Booked, t)
 	}
