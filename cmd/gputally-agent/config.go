@@ -32,6 +32,7 @@ type config struct {
 	listen, spoolDir string
 	spoolMaxBytes    int64
 	costLabels       []string
+	events           bool
 	server           serverConfig
 	checkConfig      bool
 }
@@ -60,6 +61,7 @@ func (c *config) bindService(fs *pflag.FlagSet) {
 	fs.StringVar(&c.listen, "listen", agenthttp.DefaultListen, "`HOST:PORT` to serve /metrics and /api/v1/node on")
 	fs.StringVar(&c.spoolDir, "spool-dir", "/var/lib/gputally/spool", "`DIRECTORY` of the usage records")
 	fs.Int64Var(&c.spoolMaxBytes, "spool-max-bytes", 512<<20, "size that the usage records may have on disk, in bytes")
+	fs.BoolVar(&c.events, "events", false, "tell the owners of pods that use or can open GPUs they were not given, by a Kubernetes Event on the pod (needs create on events of events.k8s.io)")
 	c.server.bind(fs)
 	fs.BoolVar(&c.checkConfig, "check-config", false, "check the configuration, print it, and end")
 }
@@ -96,6 +98,8 @@ func (c *config) check() error {
 		return fmt.Errorf("interval is %s: the longest is 1m, the length of a window", c.interval)
 	case c.standalone && (c.kubeconfig != "" || c.inCluster):
 		return fmt.Errorf("standalone means no Kubernetes: leave out kubeconfig and in-cluster")
+	case c.standalone && c.events:
+		return fmt.Errorf("events are objects of Kubernetes, and standalone means that there is none: leave out events")
 	case c.kubeconfig != "" && c.inCluster:
 		return fmt.Errorf("kubeconfig and in-cluster are two ways to the API server: set one")
 	case c.spoolMaxBytes < minSpool && c.spoolDir != "":

@@ -150,6 +150,7 @@ func newAgent(c *config, src *sources, keeper recordKeeper, log *slog.Logger) (*
 		Cluster: c.cluster, Node: c.nodeName, Agent: keeper.Agent(), Boot: keeper.Boot(),
 		Interval: c.interval, Standalone: c.standalone, Policy: policy, Log: log,
 	}
+	cfg.Announcer = newAnnouncer(c, src, log)
 	if end, ok := keeper.LastEnd(); ok {
 		cfg.LastEnd = end
 	}

@@ -29,6 +29,7 @@ const nvmlDeadline = 2 * time.Second
 type sources struct {
 	agent.Sources
 	gpus  *nvml.Source
+	cache *kubeapi.Cache // nil without a way to the API server
 	close []func() error
 }
 
@@ -90,7 +91,7 @@ func (s *sources) openKubernetes(c *config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s.Objects = objects{cache}
+	s.Objects, s.cache = objects{cache}, cache
 	s.close = append(s.close, func() error { cache.Close(); return nil })
 	awaitObjects(cache)
 	return nil

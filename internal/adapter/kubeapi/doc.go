@@ -16,6 +16,9 @@
 // names limits a watch of claims, and a cluster has many more of them than a
 // node.
 //
+// Events about pods (Recorder) are written by the same connection; what is said,
+// and how often, its user decides.
+//
 // Slices that name their nodes by a selector, or all nodes (nodeSelector,
 // allNodes, perDeviceNodeSelection), as drivers of network-attached devices
 // publish them, are not read: no field selector finds those of one node, and
@@ -33,7 +36,9 @@
 //   - {apiGroups: [apps], resources: [replicasets, statefulsets], verbs: [get]}
 //   - {apiGroups: [batch], resources: [jobs], verbs: [get]}
 //
-// The last two are optional: without them the Deployment of a ReplicaSet and
+// With events, also {apiGroups: [events.k8s.io], resources: [events], verbs: [create]}.
+//
+// The last two of the list are optional: without them the Deployment of a ReplicaSet and
 // the CronJob of a Job are inferred from names, with no UID. So are get on
 // rayclusters of ray.io and jobsets of jobset.x-k8s.io, without which those
 // stand as the owners themselves. Only the metadata of owners is read.

@@ -41,7 +41,10 @@ type Config struct {
 	// Wall is the wall clock, which labels. What measures is the monotonic
 	// clock. Default time.Now.
 	Wall func() time.Time
-	Log  *slog.Logger
+	// Announcer, where there is one, is told of pods that reach GPUs they were
+	// not given.
+	Announcer Announcer
+	Log       *slog.Logger
 }
 
 // Sources are what the agent reads. Grants and Objects are nil without
@@ -65,6 +68,7 @@ type Agent struct {
 	integrator *usage.Integrator
 	meter      *meter
 	notes      *notes
+	announcer  *announcer // nil where nothing is announced
 	stats      Stats
 	instances  map[gpu.UUID]int64
 
@@ -101,6 +105,7 @@ func New(cfg Config, sources Sources, spool Spool, recorder Recorder) (*Agent, e
 		meter: newMeter(cfg.Interval),
 		notes: newNotes(cfg.Log),
 	}
+	a.announcer = newAnnouncer(cfg.Announcer, a.notes)
 	a.start = a.gather.start
 	return a, nil
 }
@@ -118,6 +123,9 @@ const restartAfter = time.Minute
 func (a *Agent) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	if a.announcer != nil {
+		go a.announcer.run(ctx)
+	}
 	pace := pacer{interval: a.cfg.Interval, draw: a.cfg.Draw}
 	for {
 		select {
@@ -158,6 +166,9 @@ func (a *Agent) sample(ctx context.Context) {
 	a.keepInstances()
 	a.stats.count(s, r, time.Since(began))
 	a.notes.result(r)
+	if a.announcer != nil {
+		a.announcer.see(r)
+	}
 	a.publish(r)
 }
 

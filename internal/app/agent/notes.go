@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gputally/gputally/internal/core/attribution"
@@ -25,6 +26,9 @@ type notes struct {
 	findings map[string]bool
 	failing  map[string]bool // spool, instances, recorder
 	lateAt   time.Time
+
+	mu            sync.Mutex
+	announceFails bool
 }
 
 type sourceNote struct {
@@ -116,6 +120,19 @@ func (n *notes) missed(ticks int64, interval time.Duration) {
 func (n *notes) spool(err error)     { n.outcome("write usage records", err) }
 func (n *notes) instances(err error) { n.outcome("keep MIG instances", err) }
 func (n *notes) recorder(err error)  { n.outcome("record capture", err) }
+
+// announce is told from the announcer's goroutine.
+func (n *notes) announce(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch failing := n.announceFails; {
+	case err != nil && !failing:
+		n.log.Error("announce a finding as an Event fails; tried again while it stands", "error", err)
+	case err == nil && failing:
+		n.log.Info("findings are announced as Events again")
+	}
+	n.announceFails = err != nil
+}
 
 func (n *notes) outcome(what string, err error) {
 	switch {

@@ -4,10 +4,12 @@ package agent
 
 import (
 	"context"
+	"time"
 
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/sample"
 	"github.com/gputally/gputally/internal/core/usage"
+	"github.com/gputally/gputally/internal/core/workload"
 )
 
 // GPUs reads the devices of the node (NVML). A library that cannot be used is
@@ -56,6 +58,21 @@ type Spool interface {
 // Recorder is told every sample (capture). Nil where nothing is recorded.
 type Recorder interface {
 	Write(sample.Sample) error
+}
+
+// Announcer tells the owner of a pod what their pod does. Nil where nobody is
+// told. A call may take time; it is never waited for by the loop.
+type Announcer interface {
+	Announce(ctx context.Context, what Announcement) error
+}
+
+// Announcement is one thing about one pod.
+type Announcement struct {
+	Pod  workload.Holder // with name and UID; Container is empty
+	Node string
+	// Reason is a word of Kubernetes' kind, Note a text of at most 1,024 bytes.
+	Reason, Note string
+	At           time.Time
 }
 
 // The names of the sources, as they stand in Sample.Sources.
