@@ -3,13 +3,14 @@
 # build.sh builds the unpatched Kubernetes, containerd and NVIDIA programs of the
 # test node and prints the folder they lie in. Each module of build/ is built once
 # per content of its go.mod, go.sum and tools.go; later calls only print the folder.
-# GPUTALLY_CLUSTER_JOBS sets the number of parallel compilations (2).
+# GPUTALLY_CLUSTER_JOBS sets the number of parallel compilations (2), GPUTALLY_CLUSTER_MORE
+# names modules that most runs need not (kwok, which plays many nodes: test/scale).
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gputally/cluster
 jobs=${GPUTALLY_CLUSTER_JOBS:-2}
-modules="kube containerd deviceplugin toolkit dra"
+modules="kube containerd deviceplugin toolkit dra ${GPUTALLY_CLUSTER_MORE:-}"
 
 # The device plugin, nvidia-ctk and the DRA driver load NVML through cgo; the rest is pure Go.
 cgo_of() { case $1 in deviceplugin | toolkit | dra) echo 1 ;; *) echo 0 ;; esac; }
