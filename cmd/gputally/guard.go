@@ -24,7 +24,7 @@ func addGuard(root *cobra.Command) {
 		Use: "guard", Short: "Find containers that could reach GPUs they did not ask for", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newGuardScan())
+	c.AddCommand(newGuardScan(), newGuardPolicies())
 	grouped(root, groupGuard, c)
 	for _, docs := range root.Commands() {
 		if docs.Name() == "docs" {

@@ -24,17 +24,22 @@ const apiServer = "https://10.10.0.1:6443"
 
 // paths tells where the API server keeps each kind of object a scenario uses.
 var paths = map[string]string{
-	"Pod":                "/api/v1/namespaces/%s/pods",
-	"Namespace":          "/api/v1/namespaces",
-	"Node":               "/api/v1/nodes",
-	"ServiceAccount":     "/api/v1/namespaces/%s/serviceaccounts",
-	"Job":                "/apis/batch/v1/namespaces/%s/jobs",
-	"ResourceClaim":      "/apis/resource.k8s.io/v1/namespaces/%s/resourceclaims",
-	"DeviceClass":        "/apis/resource.k8s.io/v1/deviceclasses",
-	"Role":               "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
-	"RoleBinding":        "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
-	"ClusterRole":        "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-	"ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+	"Pod":                              "/api/v1/namespaces/%s/pods",
+	"Namespace":                        "/api/v1/namespaces",
+	"Node":                             "/api/v1/nodes",
+	"ServiceAccount":                   "/api/v1/namespaces/%s/serviceaccounts",
+	"Job":                              "/apis/batch/v1/namespaces/%s/jobs",
+	"ResourceClaim":                    "/apis/resource.k8s.io/v1/namespaces/%s/resourceclaims",
+	"DeviceClass":                      "/apis/resource.k8s.io/v1/deviceclasses",
+	"Role":                             "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
+	"RoleBinding":                      "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
+	"ValidatingAdmissionPolicy":        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+	"ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+	"MutatingAdmissionPolicy":          "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies",
+	"MutatingAdmissionPolicyBinding":   "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings",
+	"RuntimeClass":                     "/apis/node.k8s.io/v1/runtimeclasses",
+	"ClusterRole":                      "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+	"ClusterRoleBinding":               "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
 }
 
 // header is what all objects have in common.

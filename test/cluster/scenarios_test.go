@@ -24,6 +24,7 @@ var scenarios = []scenario{
 	{"api-outage", apiOutage},
 	{"who-may", whoMay},
 	{"kubectl-plugin", kubectlPlugin},
+	{"guard-policies", guardPolicies},
 	{"dra-shared-claim", draSharedClaim},
 	{"dra-extended-resource", draExtendedResource},
 }

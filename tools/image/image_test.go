@@ -20,6 +20,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gputally/gputally/tools/image/elfcheck"
 	"github.com/gputally/gputally/tools/image/rootfs"
@@ -249,9 +250,11 @@ func TestServerKeepsItsLedgerInside(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop() // then its output ends
 	buf := make([]byte, 4096)
 	said := ""
-	for !strings.Contains(said, "listen=") {
+	for !strings.Contains(said, "address=") {
 		n, err := out.Read(buf)
 		said += string(buf[:n])
 		if err != nil {
