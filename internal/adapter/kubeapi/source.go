@@ -31,7 +31,7 @@ func newSource(operation string) *source {
 // a version too old to watch from, are followed by another try at once and
 // are no failure.
 func (s *source) heard(err error) {
-	if err != nil && (apierrors.IsResourceExpired(err) || apierrors.IsGone(err)) {
+	if superseded(err) {
 		return
 	}
 	s.mu.Lock()
@@ -44,6 +44,10 @@ func (s *source) heard(err error) {
 		s.onSynced()
 	}
 }
+
+// superseded: the server no longer has the version that was asked for, and says
+// so; the next list is of a newer one.
+func superseded(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
 // fill notes that the store holds a whole answer.
 func (s *source) fill() {

@@ -5,10 +5,12 @@ package kubeapi
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -47,15 +49,19 @@ func (c *Cache) watchNode(ctx context.Context) {
 
 // reflect lists and watches until ctx ends.
 func (c *Cache) reflect(ctx context.Context, lw *listWatch, object runtime.Object, store cache.ReflectorStore) {
+	lw.pace = newPace(c.backoff, c.opts.MaxBackoff)
 	logger := klog.FromContext(ctx)
 	cache.NewReflectorWithOptions(lw, object, store, cache.ReflectorOptions{
-		Name: lw.source.operation, Logger: &logger, Backoff: c.backoff(),
+		// The pauses are the pace's: the reflector's own must be none that counts.
+		Name: lw.source.operation, Logger: &logger, Backoff: &wait.Backoff{Duration: time.Millisecond, Steps: 1},
 	}).RunWithContext(ctx)
 }
 
-// listWatch is how to list and watch one kind of object, noting how it goes.
+// listWatch is how to list and watch one kind of object, noting how it goes, at its
+// pace.
 type listWatch struct {
 	source *source
+	pace   *pace
 	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
@@ -66,16 +72,23 @@ func (l *listWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
 // ListWithContext lists, as cache.ListerWatcherWithContext wants it.
 func (l *listWatch) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	pause(ctx, l.pace.before(true, time.Now()))
 	list, err := l.list(ctx, o)
-	l.source.heard(err)
+	l.heard(err)
 	return list, err
 }
 
 // WatchWithContext watches, as cache.ListerWatcherWithContext wants it.
 func (l *listWatch) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	pause(ctx, l.pace.before(false, time.Now()))
 	w, err := l.watch(ctx, o)
-	l.source.heard(err)
+	l.heard(err)
 	return w, err
+}
+
+func (l *listWatch) heard(err error) {
+	l.source.heard(err)
+	l.pace.after(err, time.Now())
 }
 
 // List lists, as cache.ListerWatcher wants it.
