@@ -157,11 +157,14 @@ func sarifResultOf(f guard.Finding) sarifResult {
 		subject += ", " + string(f.Role) + " " + f.Container
 	}
 	at := sarifAt(f.File, f.Line)
+	if f.Document == 0 { // an object of a cluster: there is no file
+		at = sarifAt(f.File+"/"+f.Object.String(), 0)
+	}
 	at.Logical = []sarifLogical{{f.Object.String() + "/" + f.Field}}
 	key := sha256.Sum256([]byte(strings.Join([]string{string(f.Rule), f.Object.String(), f.Container, f.Field}, "\x00")))
 	return sarifResult{
 		RuleID: string(f.Rule), RuleIndex: index, Level: sarifLevelOf(f.Severity),
-		Message:      sarifText{subject + " " + f.What + ". " + f.Why + " Fix: " + f.Fix + "."},
+		Message:      sarifText{subject + " " + whatText(f) + ". " + f.Why + " Fix: " + f.Fix + "."},
 		Locations:    []sarifLocation{at},
 		Fingerprints: map[string]string{"gputallyGuard/v1": hex.EncodeToString(key[:16])},
 		More:         map[string]any{"severity": f.Severity.String(), "document": f.Document, "field": f.Field, "value": f.Value},
@@ -180,8 +183,8 @@ func (s *scanned) sarifNotices() (out []sarifNote) {
 		out = append(out, sarifNote{"error", sarifText{m.Error()}, []sarifLocation{sarifAt(m.File, m.Line)}})
 	}
 	for _, k := range s.read.Skipped {
-		if k.Template {
-			out = append(out, sarifNote{"warning", sarifText{"not looked at: " + k.Object + ": " + k.Reason}, []sarifLocation{sarifAt(k.File, k.Line)}})
+		if k.Template || s.cluster != "" {
+			out = append(out, sarifNote{"warning", sarifText{"not looked at: " + strings.TrimPrefix(k.Object+": ", ": ") + k.Reason}, []sarifLocation{sarifAt(k.File, k.Line)}})
 		}
 	}
 	for _, e := range s.report.Unused {

@@ -35,7 +35,7 @@ func (s *scanned) findingTable(b *strings.Builder) {
 	fmt.Fprintln(rows, "SEVERITY\tRULE\tOBJECT\tCONTAINER\tWHERE\tWHAT\tFIELD AND VALUE")
 	for _, f := range s.report.Findings {
 		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Severity, f.Rule, reportview.Plain(f.Object.String()), reportview.Plain(containerText(f)), reportview.Plain(whereText(f.Place)),
-			reportview.Plain(f.What), reportview.Plain(f.Field+"="+short(f.Value)))
+			reportview.Plain(whatText(f)), reportview.Plain(f.Field+"="+short(f.Value)))
 	}
 	rows.Flush()
 }
@@ -51,7 +51,18 @@ func containerText(f guard.Finding) string {
 	return f.Container + " (" + string(f.Role) + ")"
 }
 
+// whatText is what was found, and in which pods.
+func whatText(f guard.Finding) string {
+	if pods := podsText(f); pods != "" {
+		return f.What + " (" + pods + ")"
+	}
+	return f.What
+}
+
 func whereText(p guard.Place) string {
+	if p.Document == 0 {
+		return p.File
+	}
 	return fmt.Sprintf("%s:%d (document %d)", p.File, p.Line, p.Document)
 }
 
@@ -110,7 +121,8 @@ func (s *scanned) skippedTable(b *strings.Builder) {
 		if k.Object != "" {
 			name = k.Object + ": "
 		}
-		fmt.Fprintf(b, "  %s:%d (document %d): %s%s\n", reportview.Plain(k.File), k.Line, k.Document, reportview.Plain(name), reportview.Plain(k.Reason))
+		where := whereText(guard.Place{File: k.File, Document: k.Document, Line: k.Line})
+		fmt.Fprintf(b, "  %s: %s%s\n", reportview.Plain(where), reportview.Plain(name), reportview.Plain(k.Reason))
 	}
 	fmt.Fprintln(b)
 }
@@ -135,7 +147,11 @@ func (s *scanned) summary() string {
 	if n := len(s.report.Exempted); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d exempted", n))
 	}
-	return fmt.Sprintf("%s of %s in %s: %s.", counted(s.report.Containers, "container"), counted(s.report.Workloads, "workload"), counted(s.read.Files, "file"), strings.Join(parts, ", "))
+	looked := fmt.Sprintf("%s of %s in %s", counted(s.report.Containers, "container"), counted(s.report.Workloads, "workload"), counted(s.read.Files, "file"))
+	if s.cluster != "" {
+		looked = fmt.Sprintf("%s of %s and %s in %s", counted(s.report.Containers, "container"), counted(s.report.Workloads, "workload"), counted(s.report.Pods, "pod"), s.cluster)
+	}
+	return looked + ": " + strings.Join(parts, ", ") + "."
 }
 
 // guardAnswer is what -o json prints.
@@ -154,6 +170,9 @@ type guardLooked struct {
 	Documents  int `json:"documents"`
 	Workloads  int `json:"workloads"`
 	Containers int `json:"containers"`
+	// Pods are those that their workload stands for, of a cluster.
+	Pods    int    `json:"pods,omitempty"`
+	Cluster string `json:"cluster,omitempty"`
 }
 
 func (s *scanned) json(w io.Writer) error {
@@ -162,7 +181,7 @@ func (s *scanned) json(w io.Writer) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(guardAnswer{
 		Version:  1,
-		Looked:   guardLooked{s.read.Files, s.read.Documents, s.report.Workloads, s.report.Containers},
+		Looked:   guardLooked{s.read.Files, s.read.Documents, s.report.Workloads, s.report.Containers, s.report.Pods, s.cluster},
 		Findings: listed(s.report.Findings), Exempted: listed(s.report.Exempted), Unused: listed(s.report.Unused),
 		Skipped: listed(s.read.Skipped), Mistakes: listed(s.read.Mistakes),
 	})

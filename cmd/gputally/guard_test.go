@@ -64,9 +64,18 @@ func TestGuardExitCodes(t *testing.T) {
 			}
 		})
 	}
-	var out, err bytes.Buffer
-	if code := run([]string{"guard", "scan"}, &out, &err); code != 2 || !strings.Contains(err.String(), "give -f FILE") {
-		t.Errorf("without -f: exit code %d, %s", code, err.String())
+	for _, c := range []struct {
+		flags []string
+		err   string
+	}{
+		{[]string{"--kubeconfig", "gone.yaml"}, "gone.yaml"},
+		{[]string{"-f", "x.yaml", "--context", "prod"}, "give one or the other"},
+		{[]string{"-A", "-n", "team"}, "give one or the other"},
+	} {
+		var out, err bytes.Buffer
+		if code := run(append([]string{"guard", "scan"}, c.flags...), &out, &err); code != 2 || !strings.Contains(err.String(), c.err) {
+			t.Errorf("%v: exit code %d, %s", c.flags, code, err.String())
+		}
 	}
 }
 

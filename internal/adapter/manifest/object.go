@@ -31,8 +31,9 @@ type reading struct {
 	out       *Result
 	file      string
 	number    int
-	namespace string // of objects that name none
-	again     int    // how often a value was read that had been read before
+	namespace string        // of objects that name none
+	of        *guard.Object // what made the pod, where the reader was told
+	again     int           // how often a value was read that had been read before
 }
 
 func (r *reading) mistake(line int, field, message string) {
@@ -137,7 +138,7 @@ func (r *reading) workload(n node, k kind) {
 	}
 	w := guard.Workload{
 		Object: guard.Object{Kind: k.name, Namespace: r.namespaceOf(n), Name: name},
-		File:   r.file, Document: r.number, Line: n.line(),
+		File:   r.file, Document: r.number, Line: n.line(), Of: r.of,
 	}
 	template := n.at(path...)
 	if len(path) > 0 {

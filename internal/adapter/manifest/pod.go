@@ -31,7 +31,7 @@ func container(n node, role guard.Role) guard.Container {
 		role = guard.Sidecar
 	}
 	c := guard.Container{
-		Name: n.get("name").string(), Role: role, Field: n.path, Line: n.line(),
+		Name: n.get("name").string(), Image: n.get("image").text(), Role: role, Field: n.path, Line: n.line(),
 		Privileged: n.at("securityContext", "privileged").flag(),
 	}
 	n.get("env").each(func(e node) { c.Env = append(c.Env, variable(e)) })

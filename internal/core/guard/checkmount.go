@@ -111,7 +111,7 @@ func devicesIn(m hostMount) string {
 
 func (v *view) deviceSeverity(m hostMount) Severity {
 	switch {
-	case m.kind == broadDir && (!v.privileged || v.w.Kind == "DaemonSet" && !v.asks && !v.meansGPU()):
+	case m.kind == broadDir && (!v.privileged || v.w.told().Kind == "DaemonSet" && !v.asks && !v.meansGPU()):
 		return Low
 	case m.kind == deviceDir && v.privileged:
 		return High

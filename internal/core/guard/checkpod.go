@@ -40,7 +40,7 @@ func checkPrivileged(v *view) []Finding {
 		return v.finding(Privileged, High, v.c.Privileged, "is privileged: reaches every GPU of its node, not only those it asks for")
 	case v.meansGPU():
 		return v.finding(Privileged, High, v.c.Privileged, "is privileged in a pod that has to do with GPUs: reaches every GPU of its node")
-	case v.w.Kind == "DaemonSet":
+	case v.w.told().Kind == "DaemonSet":
 		return v.finding(Privileged, Low, v.c.Privileged, "is privileged on every node, GPU nodes too")
 	}
 	return v.finding(Privileged, Medium, v.c.Privileged, "is privileged: reaches every GPU of the node it comes to run on")

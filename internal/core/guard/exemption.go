@@ -53,18 +53,18 @@ func ParseExemption(text string) (Exemption, error) {
 // annotation. Wrong is an annotation that lacks an owner or a reason: it
 // exempts nothing.
 func (s *scan) exemption(w *Workload) (e *Exemption, wrong *Text) {
-	note := w.exemptNote()
+	note := s.exemptNote(w)
 	if note != nil {
 		owner, reason, _ := strings.Cut(note.Value, ":")
 		owner, reason = strings.TrimSpace(owner), strings.TrimSpace(reason)
 		if owner == "" || reason == "" {
 			wrong = note
 		} else {
-			e = &Exemption{Object: w.Object, By: ByAnnotation, Owner: owner, Reason: reason}
+			e = &Exemption{Object: w.told(), By: ByAnnotation, Owner: owner, Reason: reason}
 		}
 	}
 	for i, x := range s.policy.Exempt {
-		if sameObject(x.Object, w.Object) {
+		if sameObject(x.Object, w.told()) {
 			s.used[i] = true
 			e = &s.policy.Exempt[i]
 		}
@@ -75,6 +75,17 @@ func (s *scan) exemption(w *Workload) (e *Exemption, wrong *Text) {
 // sameObject compares names; kinds without regard to case, as kubectl takes them.
 func sameObject(a, b Object) bool {
 	return a.Namespace == b.Namespace && a.Name == b.Name && strings.EqualFold(a.Kind, b.Kind)
+}
+
+// exemptNote is the annotation of the workload. That of a pod's workload counts
+// for the pod, too.
+func (s *scan) exemptNote(w *Workload) *Text {
+	if w.Of != nil {
+		if top := s.tops[*w.Of]; top != nil {
+			return top.exemptNote()
+		}
+	}
+	return w.exemptNote()
 }
 
 func (w *Workload) exemptNote() *Text {

@@ -70,6 +70,8 @@ type Finding struct {
 	Container string `json:"container,omitempty"`
 	Role      Role   `json:"role,omitempty"`
 	Place
+	// Pods are those in which it was found, for what was found in running pods.
+	Pods *Pods `json:"pods,omitempty"`
 	// Value is what the field says.
 	Value string `json:"value"`
 	What  string `json:"what"`
@@ -77,13 +79,28 @@ type Finding struct {
 	Fix   string `json:"fix"`
 }
 
-// order is by severity, then as the input stands.
+// Pods says in how many pods of one workload something was found.
+type Pods struct {
+	Count int `json:"count"`
+	// First are the names of some of them.
+	First []string `json:"first"`
+}
+
+// order is by severity, then as the input stands; what stands in no line, by its object.
 func order(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(b.Severity, a.Severity),
-		strings.Compare(a.File, b.File), cmp.Compare(a.Document, b.Document), cmp.Compare(a.Line, b.Line),
+		strings.Compare(a.File, b.File), cmp.Compare(a.Document, b.Document), cmp.Compare(a.Line, b.Line), cmp.Compare(lineless(a), lineless(b)),
 		strings.Compare(string(a.Rule), string(b.Rule)), strings.Compare(a.Field, b.Field), strings.Compare(a.Object.String(), b.Object.String()),
 	)
+}
+
+// lineless is the object of a finding in no line of a file.
+func lineless(f Finding) string {
+	if f.Line > 0 {
+		return ""
+	}
+	return f.Object.String()
 }
 
 // Worst is the highest severity among findings, 0 where there are none.

@@ -17,21 +17,28 @@ type Report struct {
 	Exempted []Exempted
 	// Unused are exemptions of the policy whose object is not in the input.
 	Unused []Exemption
-	// Workloads and Containers say how many were looked at.
-	Workloads, Containers int
+	// Workloads, Containers and Pods say how many were looked at. Pods are those
+	// that are told by their workload, and no workloads themselves.
+	Workloads, Containers, Pods int
 }
 
 // scan is one run over an input.
 type scan struct {
 	in     Input
 	policy Policy
-	used   map[int]bool // exemptions of the policy, by index
+	used   map[int]bool         // exemptions of the policy, by index
+	tops   map[Object]*Workload // those that stand for themselves
 	report Report
 }
 
 // Scan looks at every container of every workload.
 func Scan(in Input, policy Policy) Report {
-	s := &scan{in: in, policy: policy, used: map[int]bool{}}
+	s := &scan{in: in, policy: policy, used: map[int]bool{}, tops: map[Object]*Workload{}}
+	for i := range in.Workloads {
+		if w := &in.Workloads[i]; w.Of == nil {
+			s.tops[w.Object] = w
+		}
+	}
 	for i := range in.Workloads {
 		s.workload(&in.Workloads[i])
 	}
@@ -40,13 +47,18 @@ func Scan(in Input, policy Policy) Report {
 			s.report.Unused = append(s.report.Unused, e)
 		}
 	}
-	sorted(s.report.Findings)
+	s.report.Findings = sorted(folded(s.report.Findings))
+	s.report.Exempted = foldedExempted(s.report.Exempted)
 	sortExempted(s.report.Exempted)
 	return s.report
 }
 
 func (s *scan) workload(w *Workload) {
-	s.report.Workloads++
+	if w.Of == nil {
+		s.report.Workloads++
+	} else {
+		s.report.Pods++
+	}
 	s.report.Containers += len(w.Pod.Containers)
 	found := s.podFindings(w)
 	for i := range w.Pod.Containers {
@@ -71,10 +83,14 @@ func (s *scan) workload(w *Workload) {
 // finding is one about the whole pod.
 func (w *Workload) finding(id ID, severity Severity, at Text, what string) Finding {
 	rule := RuleOf(id)
-	return Finding{
-		Rule: id, Severity: severity, Object: w.Object, Value: at.Value, What: what, Why: rule.Why, Fix: rule.Fix,
+	f := Finding{
+		Rule: id, Severity: severity, Object: w.told(), Value: at.Value, What: what, Why: rule.Why, Fix: rule.Fix,
 		Place: Place{File: w.File, Document: w.Document, Line: at.Line, Field: at.Field},
 	}
+	if w.Of != nil {
+		f.Pods = &Pods{Count: 1, First: []string{w.Name}}
+	}
+	return f
 }
 
 // view is a container with what the checks need to know of it.

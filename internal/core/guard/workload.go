@@ -47,10 +47,22 @@ type Workload struct {
 	File     string
 	Document int
 	Line     int
+	// Of is the workload that made this pod, as far up as known; nil for one that
+	// stands for itself. What is found in the pod is told of that workload, once
+	// for all its pods.
+	Of *Object
 	// Notes are the annotations of the object, PodNotes those its pods get. For
 	// a bare pod both are the same annotations, given in PodNotes only.
 	Notes, PodNotes []Note
 	Pod             Pod
+}
+
+// told is the object that findings name.
+func (w *Workload) told() Object {
+	if w.Of != nil {
+		return *w.Of
+	}
+	return w.Object
 }
 
 // Note is an annotation.
@@ -89,6 +101,7 @@ const (
 // Container is what the rules look at of a container.
 type Container struct {
 	Name       string
+	Image      Text
 	Role       Role
 	Field      string
 	Line       int
