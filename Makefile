@@ -89,6 +89,13 @@ check: test ## Everything CI checks, the real cluster left out
 cluster: ## A real Kubernetes node with a mock GPU (root): SCENARIO=name runs one
 	test/cluster/run.sh $(SCENARIO)
 
+# Its name tells whoever sweeps up after test/cluster that the run is alive.
+.PHONY: scale
+scale: ## A real control plane with 1,000 fake nodes (root, an hour): writes docs/scale.md; SCALE="-nodes 100 -pods 1000" is smaller
+	@mkdir -p $(BIN)
+	$(GO) build -o $(BIN)/scale.test ./test/scale
+	$(BIN)/scale.test -write docs/scale.md $(SCALE)
+
 # -count=1: what is tested lies outside of the modules, where the go command does not
 # look for changes.
 .PHONY: chart-test

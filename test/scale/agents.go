@@ -25,17 +25,17 @@ type agents struct {
 	dials  atomic.Int64
 }
 
-func startAgents(f *fleet) (*agents, error) {
-	a := &agents{fleet: f}
-	for _, node := range f.names {
+// start begins to fill the caches, all at the same time.
+func (a *agents) start() error {
+	for _, node := range a.fleet.names {
 		c, err := kubeapi.Start(kubeapi.Options{Node: node, Config: &rest.Config{
 			Host: apiServer, BearerToken: "agent-token", TLSClientConfig: rest.TLSClientConfig{CAFile: serverCA}, Dial: a.dial}})
 		if err != nil {
-			return nil, errors.Join(err, a.close())
+			return err
 		}
 		a.caches = append(a.caches, c)
 	}
-	return a, nil
+	return nil
 }
 
 func (a *agents) dial(ctx context.Context, network, address string) (net.Conn, error) {

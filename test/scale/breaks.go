@@ -60,12 +60,13 @@ const agentUser = "gputally-agent"
 
 // settled waits until agents and API server name the same pods.
 func (a *agents) settled(ctx context.Context) error {
-	return until(ctx, 3*time.Minute, time.Second, "agents know the pods that there are", func() error {
+	return until(ctx, 5*time.Minute, 0, "agents know the pods that there are", func() error {
 		want, err := truth(ctx)
 		if err != nil {
 			return err
 		}
-		return a.inSync("", want)
+		// What there is changes seldom, and asking for it costs.
+		return until(ctx, 5*time.Second, 200*time.Millisecond, "for now", func() error { return a.inSync("", want) })
 	})
 }
 

@@ -12,6 +12,11 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
 )
 
 // object is a Kubernetes object as its JSON text has it.
@@ -161,25 +166,16 @@ func deployment(name string, pods, gpus int) object {
 	}}
 }
 
-// listed is what is needed of a list of pods.
-type listed struct {
-	Items []struct {
-		Metadata struct{ Name, Namespace, UID string }
-		Spec     struct{ NodeName string }
-		Status   struct{ Phase string }
-	}
-}
-
 // truth is the pods of each node by UID, sorted, as the API server says now.
 func truth(ctx context.Context) (map[string][]string, error) {
-	var l listed
-	if err := get(ctx, "/api/v1/pods", &l); err != nil {
+	l, err := listPods(ctx, "", metav1.ListOptions{})
+	if err != nil {
 		return nil, err
 	}
 	out := map[string][]string{}
-	for _, p := range l.Items {
+	for _, p := range l {
 		if p.Spec.NodeName != "" {
-			out[p.Spec.NodeName] = append(out[p.Spec.NodeName], p.Metadata.UID)
+			out[p.Spec.NodeName] = append(out[p.Spec.NodeName], string(p.UID))
 		}
 	}
 	for _, uids := range out {
@@ -188,16 +184,41 @@ func truth(ctx context.Context) (map[string][]string, error) {
 	return out, nil
 }
 
+// listPods lists pods, in the compact form: the API server has other work.
+func listPods(ctx context.Context, namespace string, o metav1.ListOptions) ([]corev1.Pod, error) {
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Pod{}, &corev1.PodList{})
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	c, err := rest.RESTClientFor(&rest.Config{Host: apiServer, APIPath: "/api", BearerToken: "admin-token", TLSClientConfig: rest.TLSClientConfig{CAFile: serverCA},
+		ContentConfig: rest.ContentConfig{GroupVersion: &corev1.SchemeGroupVersion, ContentType: runtime.ContentTypeProtobuf,
+			NegotiatedSerializer: serializer.NewCodecFactory(scheme).WithoutConversion()}})
+	if err != nil {
+		return nil, err
+	}
+	var l corev1.PodList
+	err = c.Get().Resource("pods").NamespaceIfScoped(namespace, namespace != "").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&l)
+	return l.Items, err
+}
+
 // allRun waits until as many pods run as were asked for.
 func (f *fleet) allRun(ctx context.Context) error {
-	return until(ctx, 15*time.Minute, 3*time.Second, "all pods run", func() error {
-		var l listed
-		if err := get(ctx, "/api/v1/pods?resourceVersion=0", &l); err != nil {
+	return until(ctx, 20*time.Minute, 5*time.Second, "all pods run", func() error {
+		var sets struct {
+			Items []struct{ Status struct{ ReadyReplicas int } }
+		}
+		if err := get(ctx, "/apis/apps/v1/deployments?resourceVersion=0", &sets); err != nil {
 			return err
 		}
 		n := 0
-		for _, p := range l.Items {
-			if p.Status.Phase == "Running" {
+		for _, s := range sets.Items {
+			n += s.Status.ReadyReplicas
+		}
+		own, err := listPods(ctx, agentSpace, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return err
+		}
+		for _, p := range own {
+			if p.Status.Phase == corev1.PodRunning {
 				n++
 			}
 		}
@@ -240,12 +261,12 @@ func (f *fleet) churn(ctx context.Context) (pods int, err error) {
 		return 0, err
 	}
 	return jobs, until(ctx, 5*time.Minute, 3*time.Second, "the pods of Jobs are gone", func() error {
-		var l listed
-		if err := get(ctx, "/api/v1/pods?labelSelector=team%3Djobs&resourceVersion=0", &l); err != nil {
+		left, err := listPods(ctx, "", metav1.ListOptions{LabelSelector: "team=jobs", ResourceVersion: "0"})
+		if err != nil {
 			return err
 		}
-		if len(l.Items) > 0 {
-			return fmt.Errorf("%d are left", len(l.Items))
+		if len(left) > 0 {
+			return fmt.Errorf("%d are left", len(left))
 		}
 		return nil
 	})

@@ -31,6 +31,7 @@ type delivered struct {
 	rated     time.Duration // from the first record on: the backlog of an hour is taken, rated and booked
 	reviews   []int         // TokenReviews in each minute of deliveries
 	peak      int           // the most in a second
+	review    time.Duration // the API server's CPU time for one review
 	busy      time.Duration // the server's CPU time in a minute of deliveries
 	apiBusy   time.Duration // the API server's
 	memory    cost
@@ -151,8 +152,50 @@ func deliver(ctx context.Context, f *fleet, p controlPlane) (out delivered, err 
 	if err := out.live(ctx, f, p, server, senders, hour); err != nil {
 		return out, err
 	}
-	out.memory, err = server.cost()
+	if out.memory, err = server.cost(); err != nil {
+		return out, err
+	}
+	stop()
+	loops.Wait()
+	out.review, err = reviewCost(ctx, p["apiserver"])
 	return out, err
+}
+
+// reviewCost is the API server's CPU time for one TokenReview, with its request, less
+// what it uses in the same time anyway.
+func reviewCost(ctx context.Context, api *daemon) (time.Duration, error) {
+	const reviews = 3000
+	t, err := token(ctx, agentAccount, "gputally", agentPod(0))
+	if err != nil {
+		return 0, err
+	}
+	body := object{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": object{"token": t, "audiences": []string{"gputally"}}}
+	began := time.Now()
+	used, err := cpuOf(api, func() error {
+		return each(reviews, 8, func(int) error {
+			_, err := call(ctx, http.MethodPost, "/apis/authentication.k8s.io/v1/tokenreviews", "", body)
+			return err
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	took := time.Since(began)
+	idle, err := cpuOf(api, func() error { return sleep(ctx, took) })
+	return max(0, used-idle) / reviews, err
+}
+
+// cpuOf is what a daemon used while something was done.
+func cpuOf(d *daemon, do func() error) (time.Duration, error) {
+	before, err := d.cost()
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	after, err := d.cost()
+	return after.cpu - before.cpu, err
 }
 
 // backlog waits until the records of an hour are a booked bill.

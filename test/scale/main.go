@@ -36,7 +36,7 @@ func main() {
 	doc := flag.String("write", "", "the document to refresh between its markers; empty prints the table")
 	flag.IntVar(&s.nodes, "nodes", 1000, "how many GPU nodes, of 8 GPUs each")
 	flag.IntVar(&s.pods, "pods", 10000, "how many pods")
-	flag.DurationVar(&s.rest, "rest", 2*time.Minute, "how long requests are counted at rest")
+	flag.DurationVar(&s.rest, "rest", 15*time.Minute, "how long requests are counted at rest; a watch lasts 5 to 10 minutes, and owners are read again after 10")
 	flag.DurationVar(&s.churn, "churn", time.Minute, "how long requests are counted while pods come and go")
 	flag.IntVar(&s.churnRate, "churn-rate", 10, "pods that come, and go, each second")
 	flag.IntVar(&s.minutes, "minutes", 6, "how many minutes every agent delivers its records")

@@ -79,15 +79,16 @@ func (m *measured) watched(ctx context.Context, f *fleet, p controlPlane) (err e
 		return err
 	}
 	began := time.Now()
-	a, err := startAgents(f)
-	if err != nil {
-		return err
-	}
+	a := &agents{fleet: f}
 	defer func() { err = errors.Join(err, a.close()) }()
-	if m.start, err = a.during(func() error { return a.settled(ctx) }); err != nil {
+	if m.start, err = a.during(func() error {
+		if err := a.start(); err != nil {
+			return err
+		}
+		return a.settled(ctx)
+	}); err != nil {
 		return err
 	}
-	m.start.took = time.Since(began)
 	if m.rest, err = a.during(func() error { return sleep(ctx, m.sizes.rest) }); err != nil {
 		return err
 	}

@@ -145,6 +145,8 @@ func goInside(ctx context.Context, run string) (string, error) {
 	cmd := exec.CommandContext(ctx, clusterDir+"/node/in.sh", append([]string{"/run/node/scale.test", "-inside"}, os.Args[1:]...)...)
 	cmd.Env = append(os.Environ(), "NODE="+run)
 	cmd.Stdout, cmd.Stderr = &table, os.Stderr
+	// A signal ends the way in, not what runs there: the node's end does.
+	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("measure: %w", err)
 	}

@@ -59,6 +59,7 @@ func (m *measured) delivery(b *strings.Builder) {
 	row("every node is on the bill of the hour under way (`report --open`), after its first record is there", "%s", seconds(d.firstBill))
 	row("an hour of every node delivered at once, taken, rated and booked, after that first record", "%s", seconds(d.rated))
 	row("TokenReviews a minute, while every node delivers each minute", "%s: %.2f for each node; at most %d in a second", thousands(float64(total)/minutes), float64(total)/minutes/float64(m.nodes), d.peak)
+	row("CPU of the API server for one TokenReview", "%.2f ms", float64(d.review.Microseconds())/1000)
 	row("CPU of the server", "%s in a minute", seconds(d.busy))
 	row("CPU of the API server in that time, with all that Kubernetes does itself", "%s in a minute", seconds(d.apiBusy))
 	row("memory of the server, at most", "%.0f MiB", d.memory.peakMiB)
