@@ -18,6 +18,7 @@ import (
 
 // request is one line of the API server's audit log.
 type request struct {
+	Stage  string    `json:"stage"`
 	Verb   string    `json:"verb"`
 	URI    string    `json:"requestURI"`
 	At     time.Time `json:"requestReceivedTimestamp"`
@@ -27,6 +28,9 @@ type request struct {
 	User struct {
 		Username string `json:"username"`
 	} `json:"user"`
+	Answer struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
 }
 
 // kind is what a request does, such as "watch pods".
@@ -47,10 +51,18 @@ func (r *request) whole() bool {
 	return err != nil || u.Query().Get("fieldSelector") == ""
 }
 
-// audited are requests of a time, in the order in which they came.
+// audited are requests of a time, in the order in which they came, and what was
+// answered to those that failed.
 type audited []request
 
-// readAudit reads the requests that came from from on, until to.
+// arrived and answered are stages of a request (audit.k8s.io/v1).
+const (
+	arrived  = "RequestReceived"
+	answered = "ResponseComplete"
+)
+
+// readAudit reads the requests that came from from on, until to, and how those ended
+// that failed.
 func readAudit(in io.Reader, from, to time.Time) (out audited, err error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
@@ -59,7 +71,8 @@ func readAudit(in io.Reader, from, to time.Time) (out audited, err error) {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			return nil, fmt.Errorf("read audit log: %w: %.200s", err, lines.Bytes())
 		}
-		if !r.At.Before(from) && r.At.Before(to) {
+		told := r.Stage == arrived || r.Stage == answered && r.Answer.Code >= 300
+		if told && !r.At.Before(from) && r.At.Before(to) {
 			out = append(out, r)
 		}
 	}
@@ -86,11 +99,32 @@ func (a audited) of(user string) (out audited) {
 	return out
 }
 
+// requests are those that arrived.
+func (a audited) requests() (out audited) {
+	for _, r := range a {
+		if r.Stage == arrived {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // counts are the requests of each kind.
 func (a audited) counts() map[string]int {
 	out := map[string]int{}
-	for _, r := range a {
+	for _, r := range a.requests() {
 		out[r.kind()]++
+	}
+	return out
+}
+
+// failures are the answers that were no success, by kind and code.
+func (a audited) failures() map[string]int {
+	out := map[string]int{}
+	for _, r := range a {
+		if r.Stage == answered {
+			out[fmt.Sprintf("%s: %d", r.kind(), r.Answer.Code)]++
+		}
 	}
 	return out
 }
@@ -98,7 +132,7 @@ func (a audited) counts() map[string]int {
 // peak is the most that came in any second.
 func (a audited) peak() (most int) {
 	first := 0
-	sorted := slices.SortedFunc(slices.Values(a), func(x, y request) int { return x.At.Compare(y.At) })
+	sorted := slices.SortedFunc(slices.Values(a.requests()), func(x, y request) int { return x.At.Compare(y.At) })
 	for i, r := range sorted {
 		for r.At.Sub(sorted[first].At) >= time.Second {
 			first++
@@ -110,7 +144,7 @@ func (a audited) peak() (most int) {
 
 // wholes are the requests that ask for the objects of all nodes.
 func (a audited) wholes() (out []string) {
-	for _, r := range a {
+	for _, r := range a.requests() {
 		if r.whole() {
 			out = append(out, r.Verb+" "+r.URI)
 		}
@@ -119,8 +153,9 @@ func (a audited) wholes() (out []string) {
 }
 
 // String is the counts, the most frequent first.
-func (a audited) String() string {
-	counts := a.counts()
+func (a audited) String() string { return listed(a.counts()) }
+
+func listed(counts map[string]int) string {
 	kinds := slices.SortedFunc(maps.Keys(counts), func(x, y string) int { return cmp.Or(counts[y]-counts[x], cmp.Compare(x, y)) })
 	var parts []string
 	for _, k := range kinds {

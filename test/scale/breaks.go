@@ -52,7 +52,8 @@ func breakAPI(ctx context.Context, p controlPlane, a *agents, name string, away 
 	}
 	all, err := auditSince(began)
 	b.requests = all.of(agentUser)
-	say("%s: ready after %s, in sync %s later; %d requests, at most %d a second: %s", name, b.ready, b.recovered, len(b.requests), b.requests.peak(), b.requests)
+	say("%s: ready after %s, in sync %s later; %d requests, at most %d a second: %s", name, b.ready, b.recovered, len(b.requests.requests()), b.requests.peak(), b.requests)
+	say("%s: failed: %s", name, listed(b.requests.failures()))
 	return b, err
 }
 

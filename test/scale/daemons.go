@@ -22,11 +22,11 @@ const (
 	serverCA  = runDir + "/tls/apiserver.crt" // our server borrows the API server's certificate
 )
 
-// auditPolicy has one line for each request of an agent or of our server, when it
-// arrives, and none for anybody else's.
+// auditPolicy has a line for each request of an agent or of our server when it
+// arrives, and one with how it was answered; none for anybody else's.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
-omitStages: [ResponseStarted, ResponseComplete, Panic]
+omitStages: [ResponseStarted, Panic]
 rules:
 - {level: Metadata, users: ["gputally-agent", "system:serviceaccount:gputally:gputally-server"]}
 - {level: None}

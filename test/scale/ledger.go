@@ -262,7 +262,7 @@ func (d *delivered) counted(ctx context.Context, began time.Time, f *fleet, node
 	}
 	reviews := all.of(":gputally-server")
 	d.reviews, d.peak = make([]int, f.minutes), reviews.peak()
-	for _, r := range reviews {
+	for _, r := range reviews.requests() {
 		if m := int(r.At.Sub(began) / time.Minute); m < f.minutes {
 			d.reviews[m]++
 		}

@@ -133,7 +133,7 @@ func (a *agents) during(do func() error) (out phase, err error) {
 	out.took, out.bytes = time.Since(began), a.bytes.Load()-before
 	all, err := auditSince(began)
 	out.requests = all.of(agentUser)
-	say("%s: %d requests, at most %d a second, %d bytes: %s", out.took, len(out.requests), out.requests.peak(), out.bytes, out.requests)
+	say("%s: %d requests, at most %d a second, %d bytes: %s", out.took, len(out.requests.requests()), out.requests.peak(), out.bytes, out.requests)
 	return out, err
 }
 

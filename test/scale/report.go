@@ -34,7 +34,7 @@ func (m *measured) report() string {
 func (m *measured) phase(b *strings.Builder, name string, p phase, pace bool) {
 	each := ""
 	if pace {
-		each = fmt.Sprintf("%.2f", float64(len(p.requests))/float64(m.nodes)/p.took.Minutes())
+		each = fmt.Sprintf("%.2f", float64(len(p.requests.requests()))/float64(m.nodes)/p.took.Minutes())
 	}
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %.1f KiB |\n", name, seconds(p.took), p.requests, each, p.requests.peak(), float64(p.bytes)/1024/float64(m.nodes))
 }

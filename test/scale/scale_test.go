@@ -13,11 +13,13 @@ import (
 	"github.com/gputally/gputally/internal/app/ship"
 )
 
-const audit = `{"verb":"list","requestURI":"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1&resourceVersion=0","requestReceivedTimestamp":"2026-11-03T10:00:00.000000Z","objectRef":{"resource":"pods"},"user":{"username":"gputally-agent"}}
-{"verb":"watch","requestURI":"/api/v1/pods?watch=true","requestReceivedTimestamp":"2026-11-03T10:00:00.900000Z","objectRef":{"resource":"pods"},"user":{"username":"gputally-agent"}}
-{"verb":"get","requestURI":"/apis/resource.k8s.io","requestReceivedTimestamp":"2026-11-03T10:00:01.100000Z","user":{"username":"gputally-agent"}}
-{"verb":"create","requestURI":"/apis/authentication.k8s.io/v1/tokenreviews","requestReceivedTimestamp":"2026-11-03T10:00:01.200000Z","objectRef":{"resource":"tokenreviews"},"user":{"username":"system:serviceaccount:gputally:gputally-server"}}
-{"verb":"list","requestURI":"/api/v1/nodes","requestReceivedTimestamp":"2026-11-03T11:00:00.000000Z","objectRef":{"resource":"nodes"},"user":{"username":"gputally-agent"}}
+const audit = `{"stage":"RequestReceived","verb":"list","requestURI":"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1&resourceVersion=0","requestReceivedTimestamp":"2026-11-03T10:00:00.000000Z","objectRef":{"resource":"pods"},"user":{"username":"gputally-agent"}}
+{"stage":"RequestReceived","verb":"watch","requestURI":"/api/v1/pods?watch=true","requestReceivedTimestamp":"2026-11-03T10:00:00.900000Z","objectRef":{"resource":"pods"},"user":{"username":"gputally-agent"}}
+{"stage":"RequestReceived","verb":"get","requestURI":"/apis/resource.k8s.io","requestReceivedTimestamp":"2026-11-03T10:00:01.100000Z","user":{"username":"gputally-agent"}}
+{"stage":"RequestReceived","verb":"create","requestURI":"/apis/authentication.k8s.io/v1/tokenreviews","requestReceivedTimestamp":"2026-11-03T10:00:01.200000Z","objectRef":{"resource":"tokenreviews"},"user":{"username":"system:serviceaccount:gputally:gputally-server"}}
+{"stage":"RequestReceived","verb":"list","requestURI":"/api/v1/nodes","requestReceivedTimestamp":"2026-11-03T11:00:00.000000Z","objectRef":{"resource":"nodes"},"user":{"username":"gputally-agent"}}
+{"stage":"ResponseComplete","verb":"list","requestURI":"/api/v1/nodes","requestReceivedTimestamp":"2026-11-03T10:00:02.000000Z","objectRef":{"resource":"nodes"},"user":{"username":"gputally-agent"},"responseStatus":{"code":403}}
+{"stage":"ResponseComplete","verb":"list","requestURI":"/api/v1/nodes","requestReceivedTimestamp":"2026-11-03T10:00:02.000000Z","objectRef":{"resource":"nodes"},"user":{"username":"gputally-agent"},"responseStatus":{"code":200}}
 `
 
 // TestAudit: requests are counted by who asked, for what and when, and one without a
@@ -25,17 +27,20 @@ const audit = `{"verb":"list","requestURI":"/api/v1/pods?fieldSelector=spec.node
 func TestAudit(t *testing.T) {
 	began := time.Date(2026, 11, 3, 10, 0, 0, 0, time.UTC)
 	all, err := readAudit(strings.NewReader(audit), began, began.Add(time.Hour))
-	if err != nil || len(all) != 4 {
+	if err != nil || len(all.requests()) != 4 {
 		t.Fatal(all, err)
 	}
 	agent := all.of(agentUser)
 	if got, want := agent.String(), "1 get /apis/resource.k8s.io, 1 list pods, 1 watch pods"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if got, want := listed(agent.failures()), "1 list nodes: 403"; got != want {
+		t.Errorf("failed: %q, want %q", got, want)
+	}
 	if n := agent.peak(); n != 2 {
 		t.Errorf("at most %d in a second, want 2", n)
 	}
-	if n := len(all.of(":gputally-server")); n != 1 {
+	if n := len(all.of(":gputally-server").requests()); n != 1 {
 		t.Errorf("%d reviews, want 1", n)
 	}
 	if whole := all.wholes(); len(whole) != 1 || whole[0] != "watch /api/v1/pods?watch=true" {
