@@ -141,6 +141,10 @@ func openSpool(c *config, log *slog.Logger) (recordKeeper, error) {
 	return recordKeeper{s}, nil
 }
 
+// firstWindow is when the first window ends at the latest. So there is a first bill
+// within a minute of an installation, whatever second of the minute that was.
+const firstWindow = 10 * time.Second
+
 func newAgent(c *config, src *sources, keeper recordKeeper, log *slog.Logger) (*agent.Agent, error) {
 	policy, err := c.policy()
 	if err != nil {
@@ -148,7 +152,7 @@ func newAgent(c *config, src *sources, keeper recordKeeper, log *slog.Logger) (*
 	}
 	cfg := agent.Config{
 		Cluster: c.cluster, Node: c.nodeName, Agent: keeper.Agent(), Boot: keeper.Boot(),
-		Interval: c.interval, Standalone: c.standalone, Policy: policy, Log: log,
+		Interval: c.interval, FirstWindow: firstWindow, Standalone: c.standalone, Policy: policy, Log: log,
 	}
 	cfg.Announcer = newAnnouncer(c, src, log)
 	if end, ok := keeper.LastEnd(); ok {

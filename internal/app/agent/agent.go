@@ -33,6 +33,8 @@ type Config struct {
 	Agent, Boot string
 	LastEnd     time.Time
 	Interval    time.Duration
+	// FirstWindow ends the first window early (usage.Config.FirstMS). 0: it does not.
+	FirstWindow time.Duration
 	Standalone  bool
 	Policy      attribution.Policy
 	// Draw gives the steps between samples their random length: uniform in
@@ -100,7 +102,7 @@ func New(cfg Config, sources Sources, spool Spool, recorder Recorder) (*Agent, e
 		attributor: attribution.New(cfg.Policy),
 		integrator: usage.New(usage.Config{
 			Cluster: cfg.Cluster, Node: cfg.Node, Agent: cfg.Agent, Boot: cfg.Boot,
-			IntervalMS: cfg.Interval.Milliseconds(),
+			IntervalMS: cfg.Interval.Milliseconds(), FirstMS: cfg.FirstWindow.Milliseconds(),
 		}),
 		meter: newMeter(cfg.Interval),
 		notes: newNotes(cfg.Log),

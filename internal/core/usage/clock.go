@@ -26,19 +26,32 @@ type clock struct {
 // open begins a window at a sample: it ends when the monotonic clock has
 // advanced to the next multiple of the window on the wall clock.
 func (c *clock) open(mono, wall int64) {
+	c.start, c.label, c.offset = mono, wall, wall-mono
+	c.end = mono + c.toBoundary(wall)
+}
+
+// toBoundary is how long it is to the next multiple of the window.
+func (c *clock) toBoundary(wall int64) int64 {
 	into := wall % c.windowMS
 	if into < 0 {
 		into += c.windowMS
 	}
-	c.start, c.label, c.offset = mono, wall, wall-mono
-	c.end = mono + c.windowMS - into
+	return c.windowMS - into
 }
 
-// next begins the window that follows the closed one.
+// cut ends an open window earlier, after ms, unless its boundary comes soon anyway.
+func (c *clock) cut(ms int64) {
+	if ms > 0 && c.end-c.start > 2*ms {
+		c.end = c.start + ms
+	}
+}
+
+// next begins the window that follows the closed one, which was perhaps cut: it ends
+// at the boundary all the same.
 func (c *clock) next() {
 	c.label += c.end - c.start
 	c.start = c.end
-	c.end += c.windowMS
+	c.end += c.toBoundary(c.label)
 }
 
 // skip moves an open window that has just begun later, by whole windows.

@@ -30,7 +30,11 @@ type Config struct {
 	Boot       string
 	IntervalMS int64
 	WindowMS   int64
-	FirstSeq   uint64
+	// FirstMS ends the first window so long after it began, where its boundary is more
+	// than twice as far: what an agent has to tell is then known soon after its start, at
+	// whatever second of the minute that was. 0: at the boundary, as every other window.
+	FirstMS  int64
+	FirstSeq uint64
 }
 
 func (c Config) withDefaults() Config {
@@ -134,6 +138,7 @@ func (in *Integrator) begin(mono, wall int64) {
 	in.started, in.now = true, mono
 	in.clock = clock{windowMS: in.cfg.WindowMS}
 	in.clock.open(mono, wall)
+	in.clock.cut(in.cfg.FirstMS)
 }
 
 // settle closes the window where it ends at this sample: at its boundary, or

@@ -276,3 +276,34 @@ func TestNoMemoryReadingHasPieceOfItsOwn(t *testing.T) {
 		t.Error("sizes of processes are kept where the device has none")
 	}
 }
+
+// TestFirstWindowIsShort: the first window may end early, and those after it end at the
+// minute as ever; one whose boundary comes soon anyway is left alone.
+func TestFirstWindowIsShort(t *testing.T) {
+	for _, x := range []struct {
+		from float64
+		want string
+	}{
+		{20, "20..30 30..60 60..120 120..130"},
+		{45, "45..60 60..120 120..130"},
+		{39, "39..49 49..60 60..120 120..130"},
+		{40, "40..60 60..120 120..130"},
+	} {
+		cfg := testConfig
+		cfg.FirstMS = 10_000
+		in := usage.New(cfg)
+		var bs []usage.Batch
+		for sec := x.from; sec < 130; sec += 4 {
+			bs = append(bs, in.Add(at(sec))...)
+		}
+		end := at(130)
+		var got []string
+		for _, b := range checked(t, append(bs, in.Close(end.MonoMS, end.At)...)) {
+			from := b.StartMS - noon.UnixMilli()
+			got = append(got, fmt.Sprintf("%d..%d", from/1000, (from+b.DurationMS)/1000))
+		}
+		if s := strings.Join(got, " "); s != x.want {
+			t.Errorf("from %g: windows %s, want %s", x.from, s, x.want)
+		}
+	}
+}
