@@ -35,14 +35,24 @@ func (s *scanned) findingTable(b *strings.Builder) {
 	fmt.Fprintln(rows, "SEVERITY\tRULE\tOBJECT\tCONTAINER\tWHERE\tWHAT\tFIELD AND VALUE")
 	for _, f := range s.report.Findings {
 		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Severity, f.Rule, reportview.Plain(f.Object.String()), reportview.Plain(containerText(f)), reportview.Plain(whereText(f.Place)),
-			reportview.Plain(whatText(f)), reportview.Plain(f.Field+"="+short(f.Value)))
+			reportview.Plain(whatText(f)), reportview.Plain(fieldText(f)))
 	}
 	rows.Flush()
+}
+
+// fieldText is the field with its value; a setting that is left to its default has none.
+func fieldText(f guard.Finding) string {
+	if f.Field == "" {
+		return "-"
+	}
+	return f.Field + "=" + short(f.Value)
 }
 
 // containerText is the container's name, with what it is where that is special.
 func containerText(f guard.Finding) string {
 	switch {
+	case guard.RuleOf(f.Rule).OfNode:
+		return "(node)"
 	case f.Role == "":
 		return "(pod)"
 	case f.Role == guard.Main:
@@ -150,6 +160,9 @@ func (s *scanned) summary() string {
 	looked := fmt.Sprintf("%s of %s in %s", counted(s.report.Containers, "container"), counted(s.report.Workloads, "workload"), counted(s.read.Files, "file"))
 	if s.cluster != "" {
 		looked = fmt.Sprintf("%s of %s and %s in %s", counted(s.report.Containers, "container"), counted(s.report.Workloads, "workload"), counted(s.report.Pods, "pod"), s.cluster)
+	}
+	if n := s.report.NodeConfigs; n > 0 {
+		looked += ", " + counted(n, "set-up") + " of nodes"
 	}
 	return looked + ": " + strings.Join(parts, ", ") + "."
 }

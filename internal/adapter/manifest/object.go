@@ -70,6 +70,8 @@ func (r *reading) object(n node, of kind) {
 	k := kindOf(n, of)
 	items := n.get("items")
 	switch {
+	case k.name == "" && isPluginConfig(n):
+		r.pluginFile(n)
 	case k.name == "":
 		r.nameless(n)
 	case strings.HasSuffix(k.name, "List") && (items.there() || k.name == "List"):
@@ -77,6 +79,9 @@ func (r *reading) object(n node, of kind) {
 		items.each(func(item node) { r.object(item, k) })
 	case k == kind{"", "ConfigMap"}:
 		r.configMap(n)
+		r.pluginConfigMap(n, r.namespaceOf(n))
+	case k == kind{"nvidia.com", "ClusterPolicy"}:
+		r.clusterPolicy(n)
 	case k == kind{"node.k8s.io", "RuntimeClass"}:
 		r.out.Input.RuntimeClasses = append(r.out.Input.RuntimeClasses, guard.RuntimeClass{
 			Name: n.at("metadata", "name").string(), Handler: n.get("handler").string(),

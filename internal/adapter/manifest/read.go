@@ -129,6 +129,12 @@ func (out *Result) stream(name string, from io.Reader, o Options) {
 
 func (out *Result) text(name, text string, o Options) {
 	out.Files++
+	if strings.EqualFold(filepath.Ext(name), ".toml") {
+		out.Documents++
+		r := &reading{out: out, file: name, number: 1}
+		r.toml(text)
+		return
+	}
 	docs := documents(text)
 	if len(docs) == 0 && !out.walking {
 		out.Mistakes = append(out.Mistakes, Mistake{File: name, Message: "holds no document; check the command that writes it"})

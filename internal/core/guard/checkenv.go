@@ -4,7 +4,7 @@ package guard
 
 import "fmt"
 
-// checkVariable looks at NVIDIA_VISIBLE_DEVICES: GT-G001, GT-G002, GT-G003.
+// checkVariable looks at NVIDIA_VISIBLE_DEVICES: GT-G001, GT-G002, GT-G003, GT-G016.
 func checkVariable(v *view) []Finding {
 	d := v.devices
 	switch {
@@ -18,6 +18,8 @@ func checkVariable(v *view) []Finding {
 		return v.finding(VariableHidden, Low, d.at, fmt.Sprintf("%s may be set by %s", visibleDevices, d.from))
 	case d.certainty != known:
 		return nil
+	case d.image && v.asks:
+		return nil // the device plugin's value counts before the image's
 	case v.asks:
 		return checkOverride(v)
 	case !gives(d.value):
@@ -26,6 +28,9 @@ func checkVariable(v *view) []Finding {
 	severity := High
 	if v.privileged {
 		severity = Critical
+	}
+	if d.image {
+		return v.finding(ByImage, severity, d.at, fmt.Sprintf("gets GPUs by %s=%s of its image and asks for none", visibleDevices, d.value))
 	}
 	return v.finding(ByVariable, severity, valued(d), fmt.Sprintf("gets GPUs by %s=%s and asks for none", visibleDevices, d.value))
 }
@@ -57,7 +62,11 @@ func checkLegacy(v *view) []Finding {
 	if v.env.get(requireCUDA).certainty != unset || version.certainty == known && version.value == "" {
 		return nil
 	}
-	return v.finding(LegacyImage, Medium, version.at, "sets "+cudaVersion+" and asks for no GPU")
+	severity := Medium
+	if v.env.image != nil {
+		severity = High
+	}
+	return v.finding(LegacyImage, severity, version.at, "sets "+cudaVersion+" and asks for no GPU")
 }
 
 // checkShare: GT-G014.

@@ -31,17 +31,22 @@ type Exempted struct {
 	Exemption Exemption `json:"exemption"`
 }
 
-// ParseExemption reads NAMESPACE/KIND/NAME=REASON. No part may be left out and
+// ParseExemption reads NAMESPACE/KIND/NAME=REASON, or ClusterPolicy/NAME=REASON, which is
+// in no namespace. No part may be left out and
 // none is a pattern: what is exempted is named.
 func ParseExemption(text string) (Exemption, error) {
 	const form = "write NAMESPACE/KIND/NAME=REASON, such as gpu-operator/DaemonSet/dcgm-exporter=reads the metrics of every GPU"
 	object, reason, ok := strings.Cut(text, "=")
 	parts := strings.Split(object, "/")
 	reason = strings.TrimSpace(reason)
+	clusterWide := len(parts) == 2 && strings.EqualFold(parts[0], "ClusterPolicy")
+	if clusterWide {
+		parts = append([]string{""}, parts...)
+	}
 	switch {
 	case !ok || reason == "":
 		return Exemption{}, fmt.Errorf("%q gives no reason; %s", text, form)
-	case len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "":
+	case len(parts) != 3 || parts[0] == "" && !clusterWide || parts[1] == "" || parts[2] == "":
 		return Exemption{}, fmt.Errorf("%q names no single object; %s", text, form)
 	case strings.ContainsAny(object, "*?[ "):
 		return Exemption{}, fmt.Errorf("%q is a pattern; name each object, so that a new one is looked at; %s", text, form)

@@ -2,6 +2,8 @@
 
 package guard
 
+import "slices"
+
 // ID names a rule. Ids are stable: one is never given to another rule.
 type ID string
 
@@ -22,6 +24,13 @@ const (
 	LegacyImage     ID = "GT-G013"
 	ShareControl    ID = "GT-G014"
 	BadExemption    ID = "GT-G015"
+	ByImage         ID = "GT-G016"
+	DefaultRuntime  ID = "GT-G017"
+	Unprivileged    ID = "GT-G018"
+	MountsObeyed    ID = "GT-G019"
+	ByStrategy      ID = "GT-G020"
+	ShareUnnamed    ID = "GT-G021"
+	SharesAdded     ID = "GT-G022"
 )
 
 // Rule is what a finding of a rule always says.
@@ -33,20 +42,25 @@ type Rule struct {
 	When       string     // which of them when
 	Why        string     // why it matters
 	Fix        string
+	// OfNode: it looks at how nodes are set up, not at containers.
+	OfNode bool
 }
 
 // Rules are all rules by id.
-func Rules() []Rule { return rules }
+func Rules() []Rule { return allRules }
 
 // RuleOf is the rule with an id.
 func RuleOf(id ID) Rule {
-	for _, r := range rules {
+	for _, r := range allRules {
 		if r.ID == id {
 			return r
 		}
 	}
 	return Rule{ID: id}
 }
+
+// allRules are those of containers, then those of nodes; by id.
+var allRules = slices.Concat(rules, nodeRules)
 
 const setVoid = "set NVIDIA_VISIBLE_DEVICES to void in the container's env"
 
@@ -150,8 +164,8 @@ var rules = []Rule{
 	{
 		ID: LegacyImage, Name: "cuda-version-without-request",
 		Title:      "CUDA_VERSION is set in a container that asks for no GPU, and NVIDIA_VISIBLE_DEVICES is not.",
-		Severities: []Severity{Medium},
-		When:       "medium: an image that sets NVIDIA_REQUIRE_CUDA or NVIDIA_VISIBLE_DEVICES decides otherwise",
+		Severities: []Severity{High, Medium},
+		When:       "medium, since an image that sets NVIDIA_REQUIRE_CUDA or NVIDIA_VISIBLE_DEVICES decides otherwise; high where the image is known and does not",
 		Why:        "The toolkit takes a container with CUDA_VERSION and without NVIDIA_REQUIRE_CUDA for an old CUDA image, and gives it all GPUs.",
 		Fix:        "give the variable another name; or " + setVoid,
 	},

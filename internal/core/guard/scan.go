@@ -17,9 +17,13 @@ type Report struct {
 	Exempted []Exempted
 	// Unused are exemptions of the policy whose object is not in the input.
 	Unused []Exemption
+	// UnseenImages are files of images that no container uses.
+	UnseenImages []string
 	// Workloads, Containers and Pods say how many were looked at. Pods are those
 	// that are told by their workload, and no workloads themselves.
 	Workloads, Containers, Pods int
+	// NodeConfigs is how many files and objects that set up nodes were looked at.
+	NodeConfigs int
 }
 
 // scan is one run over an input.
@@ -28,12 +32,13 @@ type scan struct {
 	policy Policy
 	used   map[int]bool         // exemptions of the policy, by index
 	tops   map[Object]*Workload // those that stand for themselves
+	seen   map[string]bool      // files of images that a container uses
 	report Report
 }
 
 // Scan looks at every container of every workload.
 func Scan(in Input, policy Policy) Report {
-	s := &scan{in: in, policy: policy, used: map[int]bool{}, tops: map[Object]*Workload{}}
+	s := &scan{in: in, policy: policy, used: map[int]bool{}, tops: map[Object]*Workload{}, seen: map[string]bool{}}
 	for i := range in.Workloads {
 		if w := &in.Workloads[i]; w.Of == nil {
 			s.tops[w.Object] = w
@@ -42,6 +47,8 @@ func Scan(in Input, policy Policy) Report {
 	for i := range in.Workloads {
 		s.workload(&in.Workloads[i])
 	}
+	s.nodes()
+	s.report.UnseenImages = s.unseenImages()
 	for i, e := range policy.Exempt {
 		if !s.used[i] {
 			s.report.Unused = append(s.report.Unused, e)
@@ -123,9 +130,14 @@ func (v *view) finding(id ID, severity Severity, at Text, what string) []Finding
 // givesGPUs: the variable is known to name GPUs.
 func (v *view) givesGPUs() bool { return v.devices.certainty == known && gives(v.devices.value) }
 
-// refuses: the variable is known to name none, so that what the image says of
-// it does not count.
-func (v *view) refuses() bool { return v.devices.certainty == known && !gives(v.devices.value) }
+// refuses: the variable is known to name none, in the spec, or in the image where
+// that is known. An old CUDA image gets all without it.
+func (v *view) refuses() bool {
+	if v.devices.certainty == unset && v.env.image != nil {
+		return v.env.get(cudaVersion).certainty == unset || v.env.get(requireCUDA).certainty != unset
+	}
+	return v.devices.certainty == known && !gives(v.devices.value)
+}
 
 // checks are the rules that look at one container.
 var checks = []func(*view) []Finding{

@@ -22,7 +22,7 @@ const (
 type certainty int
 
 const (
-	unset    certainty = iota // the spec does not set it; the image may
+	unset    certainty = iota // the spec does not set it; the image may, where it is not known
 	possible                  // something that is not in the input may set it
 	unknown                   // it is set, to what is not in the input
 	known
@@ -34,6 +34,7 @@ type setting struct {
 	value string
 	at    Text   // what sets it
 	from  string // in words: where an unknown or possible value comes from
+	image bool   // the image sets it, not the spec
 }
 
 // environment is what the spec sets in one container.
@@ -41,12 +42,14 @@ type environment struct {
 	scan      *scan
 	namespace string
 	sources   []Source
+	image     *Image             // nil where it is not known
+	at        Text               // where the spec names the image
 	named     map[string]setting // by env, the last entry of a name
 }
 
 // environment reads env in its order, since an entry may refer to earlier ones.
 func (s *scan) environment(w *Workload, c *Container) *environment {
-	e := &environment{scan: s, namespace: w.Namespace, sources: c.EnvFrom, named: map[string]setting{}}
+	e := &environment{scan: s, namespace: w.Namespace, sources: c.EnvFrom, image: s.image(c), at: c.Image, named: map[string]setting{}}
 	for _, v := range c.Env {
 		if v.From != nil {
 			e.named[v.Name] = e.resolve(*v.From)
@@ -57,8 +60,21 @@ func (s *scan) environment(w *Workload, c *Container) *environment {
 	return e
 }
 
-// get is what a variable is set to: by env, else by the last of envFrom that has it.
+// get is what a variable is set to: by the spec, else by the image.
 func (e *environment) get(name string) setting {
+	got := e.spec(name)
+	if got.certainty != unset || e.image == nil {
+		return got
+	}
+	value, has := e.image.Env[name]
+	if !has {
+		return setting{}
+	}
+	return setting{certainty: known, value: value, at: e.at, image: true}
+}
+
+// spec is what env sets it to, else the last of envFrom that has it.
+func (e *environment) spec(name string) setting {
 	if got, ok := e.named[name]; ok {
 		return got
 	}
@@ -122,7 +138,7 @@ func (e *environment) expand(text Text) setting {
 // reference is the text that stands in for $(name). A name that nothing sets
 // stays as it is written.
 func (e *environment) reference(name string) (text string, certain bool) {
-	switch got := e.get(name); got.certainty {
+	switch got := e.spec(name); got.certainty { // the image's are no such variables
 	case known:
 		return got.value, true
 	case unset:

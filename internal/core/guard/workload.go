@@ -8,6 +8,10 @@ type Input struct {
 	Workloads      []Workload
 	ConfigMaps     []ConfigMap
 	RuntimeClasses []RuntimeClass
+	// Images are those whose own environment is known.
+	Images []Image
+	// Nodes are files and objects that set up GPU nodes.
+	Nodes []NodeConfig
 }
 
 // Object names an object of Kubernetes. Namespace is never empty for an object
@@ -18,8 +22,14 @@ type Object struct {
 	Name      string `json:"name"`
 }
 
-// String is NAMESPACE/KIND/NAME, as exemptions name objects.
-func (o Object) String() string { return o.Namespace + "/" + o.Kind + "/" + o.Name }
+// String is NAMESPACE/KIND/NAME, as exemptions name objects; KIND/NAME of what is
+// in no namespace.
+func (o Object) String() string {
+	if o.Namespace == "" {
+		return o.Kind + "/" + o.Name
+	}
+	return o.Namespace + "/" + o.Kind + "/" + o.Name
+}
 
 // Place is where a value stands in the input.
 type Place struct {
