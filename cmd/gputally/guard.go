@@ -55,6 +55,9 @@ func (s *scanned) notes(w io.Writer) {
 	for _, m := range s.read.Mistakes {
 		fmt.Fprintln(w, reportview.Plain(m.Error()))
 	}
+	for _, file := range s.report.UnseenImages {
+		fmt.Fprintf(w, "note: --image-archive %s: no container of the input uses this image; give the name that they use by NAME=FILE\n", reportview.Plain(file))
+	}
 	for _, e := range s.report.Unused {
 		fmt.Fprintf(w, "note: --exempt %s: no such object in the input; drop the exemption, or look for a mistake in the name\n", reportview.Plain(e.Object.String()))
 	}

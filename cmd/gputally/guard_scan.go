@@ -25,6 +25,7 @@ type guardScan struct {
 
 	kubeconfig, context string
 	everywhere          bool
+	images              []string
 }
 
 func newGuardScan() *cobra.Command {
@@ -43,7 +44,12 @@ that run, as admission made them. A finding names the Deployment once, not its
 With -f it reads manifests and needs no cluster. It knows Pod, Deployment,
 StatefulSet, DaemonSet, ReplicaSet, Job, CronJob, PodTemplate,
 ReplicationController and Lists of them. Other kinds that hold a pod template are
-named as not looked at.
+named as not looked at. Among manifests it reads what sets up GPU nodes:
+config.toml of the container toolkit, of containerd and CRI-O, the device plugin's
+configuration, the GPU operator's ClusterPolicy. A live cluster has the last two.
+
+What an image has in its environment is in no manifest. With --image-archive it is
+read from an archive (docker save, ctr images export, skopeo copy).
 
 Exit codes: 0 no finding as severe as --fail-on; 1 there is one; 2 a part of the
 input could not be read. The rest is scanned all the same.`,
@@ -53,6 +59,7 @@ input could not be read. The rest is scanned all the same.`,
   helm template ./chart | gputally guard scan -f -
   kustomize build overlays/prod | gputally guard scan -f - --fail-on medium
   gputally guard scan -f deploy/ -o sarif > guard.sarif    # for code scanning
+  gputally guard scan -f pod.yaml --image-archive ollama.tar -f /etc/nvidia-container-runtime/config.toml
   gputally guard scan -f deploy/ --exempt "gpu-operator/DaemonSet/dcgm-exporter=platform: reads the metrics of every GPU"`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
@@ -68,6 +75,7 @@ func (f *guardScan) define(c *cobra.Command) {
 	p.StringVar(&f.context, "context", "", "context of the kubeconfig (default: the current one)")
 	p.StringVarP(&f.namespace, "namespace", "n", "", "scan this namespace of the cluster alone; with -f: the namespace of objects that name none (default \"default\")")
 	p.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "scan all namespaces of the cluster (the default without -n)")
+	p.StringArrayVar(&f.images, "image-archive", nil, "`[NAME=]FILE`: an image archive or OCI layout, whose environment counts for containers of that image (repeatable)")
 	p.StringVarP(&f.output, "output", "o", "table", "what to print: table, json or sarif")
 	p.StringVar(&f.failOn, "fail-on", "high", "exit 1 for findings of this severity or above: critical, high, medium, low, or none for never")
 	p.StringArrayVar(&f.exempt, "exempt", nil, "`NAMESPACE/KIND/NAME=REASON`: report the findings of this object apart (repeatable)")
@@ -129,6 +137,7 @@ func (f *guardScan) run(c *cobra.Command) error {
 		}
 		s.read = manifest.Read(f.files, manifest.Options{Namespace: namespace, Stdin: c.InOrStdin()})
 	}
+	s.readImages(f.images)
 	s.report = guard.Scan(s.read.Input, policy)
 	if err := s.print(c.OutOrStdout(), f.output); err != nil {
 		return fmt.Errorf("write the findings: %w", err)

@@ -146,3 +146,36 @@ func TestGuardDocs(t *testing.T) {
 		t.Error(`docs/guardrails.md is out of date: run "go run ./cmd/gputally docs guard > docs/guardrails.md"`)
 	}
 }
+
+// TestGuardImages: an archive's environment counts for the containers of its
+// image; one that nobody uses, and one that is none, are told.
+func TestGuardImages(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"manifest.json": `[{"Config":"c1.json","RepoTags":["ollama/ollama:0.5"]}]`,
+		"c1.json":       `{"config":{"Env":["NVIDIA_VISIBLE_DEVICES=all"]}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ollama := strings.Replace(cleanPod, "{name: main}", "{name: main, image: 'docker.io/ollama/ollama:0.5'}", 1)
+	mirror := strings.Replace(cleanPod, "{name: main}", "{name: main, image: mirror/llm}", 1)
+	for name, c := range map[string]struct {
+		document, archive string
+		code              int
+		out, err          string
+	}{
+		"used":   {ollama, dir, 1, "spec.containers[0].image=docker.io/ollama/ollama:0.5", "1 finding"},
+		"named":  {mirror, "mirror/llm=" + dir, 1, "GT-G016", ""},
+		"unused": {mirror, dir, 0, "no finding", "no container of the input uses this image"},
+		"none":   {ollama, "gone.tar", 2, "no finding", "gone.tar: read image archive: no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, err := guardRun(t, []string{c.document}, "--image-archive", c.archive)
+			if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(err, c.err) {
+				t.Errorf("exit code %d, want %d\n%s\n%s", code, c.code, out, err)
+			}
+		})
+	}
+}

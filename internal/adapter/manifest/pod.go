@@ -11,7 +11,7 @@ func pod(spec node) guard.Pod {
 		HostPID: spec.get("hostPID").flag(), HostIPC: spec.get("hostIPC").flag(),
 	}
 	spec.get("volumes").each(func(v node) {
-		p.Volumes = append(p.Volumes, guard.Volume{Name: v.get("name").string(), HostPath: v.at("hostPath", "path").text()})
+		p.Volumes = append(p.Volumes, guard.Volume{Name: v.get("name").string(), HostPath: v.at("hostPath", "path").text(), ConfigMap: v.at("configMap", "name").string()})
 	})
 	add := func(key string, role guard.Role) {
 		spec.get(key).each(func(c node) {

@@ -76,15 +76,21 @@ func TestExemptionCoversPods(t *testing.T) {
 	}
 }
 
-// TestLookups: a ConfigMap is looked up where a variable of the rules may come from it.
+// TestLookups: a ConfigMap is looked up where a variable of the rules may come from it, and
+// where the device plugin is configured by it.
 func TestLookups(t *testing.T) {
+	plugin := pod(imageOf("nvcr.io/nvidia/k8s-device-plugin:v0.20.0"), kind("DaemonSet"))
+	plugin.Pod.Volumes = []Volume{{Name: "config", ConfigMap: "plugin-config"}}
+	other := pod(kind("DaemonSet"))
+	other.Pod.Volumes = plugin.Pod.Volumes
 	in := Input{Workloads: []Workload{
+		plugin, other,
 		pod(from(visibleDevices, FromConfigMap, "gpus", "k"), from("COLOUR", FromConfigMap, "colours", "k"), from("NVIDIA_GDS", FromSecret, "s", "k")),
 		pod(source(FromConfigMap, "all", ""), source(FromSecret, "secret", "")),
 		pod(from("WHICH", FromConfigMap, "which", "k"), env(visibleDevices, "$(WHICH)")),
 		pod(source(FromConfigMap, "all", "")),
 	}}
-	want := []ConfigMapName{{"lab", "all"}, {"lab", "gpus"}, {"lab", "which"}}
+	want := []ConfigMapName{{"lab", "all"}, {"lab", "gpus"}, {"lab", "plugin-config"}, {"lab", "which"}}
 	if diff := cmp.Diff(want, in.Lookups()); diff != "" {
 		t.Error(diff)
 	}

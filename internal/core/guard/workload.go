@@ -91,10 +91,12 @@ type Pod struct {
 	Containers []Container
 }
 
-// Volume is a volume of a pod. HostPath is given for one of the node's file system.
+// Volume is a volume of a pod. HostPath is given for one of the node's file system;
+// ConfigMap is the name of the one that it shows.
 type Volume struct {
-	Name     string
-	HostPath Text
+	Name      string
+	HostPath  Text
+	ConfigMap string
 }
 
 // Role is what a container is in its pod.
