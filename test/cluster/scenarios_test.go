@@ -25,6 +25,8 @@ var scenarios = []scenario{
 	{"who-may", whoMay},
 	{"kubectl-plugin", kubectlPlugin},
 	{"guard-policies", guardPolicies},
+	{"guard-scan", guardScan},
+	{"leak-events", leakEvents},
 	{"dra-shared-claim", draSharedClaim},
 	{"dra-extended-resource", draExtendedResource},
 }

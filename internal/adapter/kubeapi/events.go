@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,14 +70,21 @@ func (r *Recorder) Create(ctx context.Context, e Event) error {
 
 func (r *Recorder) object(e Event) *eventsv1.Event {
 	return &eventsv1.Event{
-		TypeMeta: metav1.TypeMeta{APIVersion: "events.k8s.io/v1", Kind: "Event"},
-		// As client-go names them: the time makes it unique.
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: fmt.Sprintf("%s.%x", short(e.Pod, 230), e.At.UnixNano())},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "events.k8s.io/v1", Kind: "Event"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: nameOf(e)},
 		EventTime:  metav1.NewMicroTime(e.At), ReportingController: controllerName, ReportingInstance: r.instance,
 		Type: corev1.EventTypeWarning, Reason: e.Reason, Action: "Observe", Note: short(e.Note, maxNote),
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: e.Namespace, Name: e.Pod, UID: types.UID(e.UID)},
 		Related:   &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: e.Node},
 	}
+}
+
+// nameOf is one name for each thing said, as client-go makes them of the time. A
+// sample may say several things of one pod, and of several GPUs.
+func nameOf(e Event) string {
+	what := fnv.New32a()
+	_, _ = io.WriteString(what, e.Reason+"\x00"+e.Note) // cannot fail
+	return fmt.Sprintf("%s.%x%08x", short(e.Pod, 220), e.At.UnixNano(), what.Sum32())
 }
 
 // short cuts a text to so many bytes, between characters.

@@ -77,3 +77,18 @@ func TestEventRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestEventNames: what one sample says of one pod are several Events.
+func TestEventNames(t *testing.T) {
+	at := time.Unix(1796200000, 5)
+	seen := map[string]bool{}
+	for _, e := range []Event{
+		{Pod: "p", At: at, Reason: "GPUExposure", Note: "n"}, {Pod: "p", At: at, Reason: "UnallocatedGPUUse", Note: "on GPU 0"},
+		{Pod: "p", At: at, Reason: "UnallocatedGPUUse", Note: "on GPU 1"}, {Pod: "p", At: at.Add(1), Reason: "GPUExposure", Note: "n"},
+	} {
+		seen[nameOf(e)] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("four things have the names %v", seen)
+	}
+}
