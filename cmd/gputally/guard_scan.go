@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gputally/gputally/internal/adapter/agenthttp"
 	"github.com/gputally/gputally/internal/adapter/manifest"
 	"github.com/gputally/gputally/internal/core/guard"
 )
@@ -25,7 +26,8 @@ type guardScan struct {
 
 	kubeconfig, context string
 	everywhere          bool
-	images              []string
+	images, agents      []string
+	seen                bool
 }
 
 func newGuardScan() *cobra.Command {
@@ -49,12 +51,14 @@ config.toml of the container toolkit, of containerd and CRI-O, the device plugin
 configuration, the GPU operator's ClusterPolicy. A live cluster has the last two.
 
 What an image has in its environment is in no manifest. With --image-archive it is
-read from an archive (docker save, ctr images export, skopeo copy).
+read from an archive (docker save, ctr images export, skopeo copy). With --seen the
+agents say which pods can in fact open GPUs they were not given, by whatever way.
 
 Exit codes: 0 no finding as severe as --fail-on; 1 there is one; 2 a part of the
 input could not be read. The rest is scanned all the same.`,
 		Example: `  gputally guard scan                                      # the cluster of your kubeconfig
   gputally guard scan -n team-a --context prod
+  gputally guard scan --seen                               # and what the agents see on the nodes
   gputally guard scan -f deploy/
   helm template ./chart | gputally guard scan -f -
   kustomize build overlays/prod | gputally guard scan -f - --fail-on medium
@@ -76,6 +80,8 @@ func (f *guardScan) define(c *cobra.Command) {
 	p.StringVarP(&f.namespace, "namespace", "n", "", "scan this namespace of the cluster alone; with -f: the namespace of objects that name none (default \"default\")")
 	p.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "scan all namespaces of the cluster (the default without -n)")
 	p.StringArrayVar(&f.images, "image-archive", nil, "`[NAME=]FILE`: an image archive or OCI layout, whose environment counts for containers of that image (repeatable)")
+	p.BoolVar(&f.seen, "seen", false, "ask the agents of the cluster, too, what they see on their nodes (they are in $"+envNamespace+", default "+defaultNamespace+"; needs the rights of docs/kubectl.md)")
+	p.StringArrayVar(&f.agents, "agent", nil, "`HOST:PORT` of an agent to ask what it sees on its node (repeatable)")
 	p.StringVarP(&f.output, "output", "o", "table", "what to print: table, json or sarif")
 	p.StringVar(&f.failOn, "fail-on", "high", "exit 1 for findings of this severity or above: critical, high, medium, low, or none for never")
 	p.StringArrayVar(&f.exempt, "exempt", nil, "`NAMESPACE/KIND/NAME=REASON`: report the findings of this object apart (repeatable)")
@@ -90,6 +96,14 @@ func (f *guardScan) check() error {
 	wrong := func(text string) { err = errors.Join(err, inputError{errors.New(text)}) }
 	if len(f.files) > 0 && (f.kubeconfig != "" || f.context != "" || f.everywhere) {
 		wrong("-f scans files, and --kubeconfig, --context and -A say which cluster: give one or the other")
+	}
+	if len(f.files) > 0 && f.seen {
+		wrong("-f scans files, and --seen asks the agents of a cluster: give one or the other, or name agents with --agent")
+	}
+	for _, a := range f.agents {
+		if _, bad := agenthttp.NodeURL(a); bad != nil {
+			wrong("--agent: " + bad.Error())
+		}
 	}
 	if f.everywhere && f.namespace != "" {
 		wrong("-A is all namespaces, and -n is one: give one or the other")
@@ -138,6 +152,7 @@ func (f *guardScan) run(c *cobra.Command) error {
 		s.read = manifest.Read(f.files, manifest.Options{Namespace: namespace, Stdin: c.InOrStdin()})
 	}
 	s.readImages(f.images)
+	s.askAgents(ctx, f)
 	s.report = guard.Scan(s.read.Input, policy)
 	if err := s.print(c.OutOrStdout(), f.output); err != nil {
 		return fmt.Errorf("write the findings: %w", err)

@@ -5,6 +5,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +74,8 @@ func TestGuardExitCodes(t *testing.T) {
 		{[]string{"--kubeconfig", "gone.yaml"}, "gone.yaml"},
 		{[]string{"-f", "x.yaml", "--context", "prod"}, "give one or the other"},
 		{[]string{"-A", "-n", "team"}, "give one or the other"},
+		{[]string{"-f", "x.yaml", "--seen"}, "name agents with --agent"},
+		{[]string{"-f", "x.yaml", "--agent", "ftp://x"}, "--agent: agent address"},
 	} {
 		var out, err bytes.Buffer
 		if code := run(append([]string{"guard", "scan"}, c.flags...), &out, &err); code != 2 || !strings.Contains(err.String(), c.err) {
@@ -177,5 +182,23 @@ func TestGuardImages(t *testing.T) {
 				t.Errorf("exit code %d, want %d\n%s\n%s", code, c.code, out, err)
 			}
 		})
+	}
+}
+
+// TestGuardAgents: what an agent saw is told beside what the manifests say; one that
+// does not answer is no clean node.
+func TestGuardAgents(t *testing.T) {
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"agent":{"node":"gpu-1"},"result":{"node":"gpu-1","findings":[
+			{"kind":"exposure","severity":"warning","holder":{"kind":"pod","namespace":"default","pod":"ok","pod_uid":"u"},"partitions":["GPU-1"]},
+			{"kind":"exposure","severity":"warning","holder":{"kind":"pod","namespace":"other","pod":"x","pod_uid":"v"},"partitions":["GPU-1"]}]}}`)
+	}))
+	code, out, _ := guardRun(t, []string{cleanPod}, "--agent", agent.URL, "-n", "default")
+	if code != 1 || !strings.Contains(out, "GT-G023") || !strings.Contains(out, "node/gpu-1") || strings.Contains(out, "other/Pod/x") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	agent.Close()
+	if code, _, err := guardRun(t, []string{cleanPod}, "--agent", agent.URL); code != 2 || !strings.Contains(err, "connection refused") {
+		t.Errorf("an agent that is away: exit code %d\n%s", code, err)
 	}
 }

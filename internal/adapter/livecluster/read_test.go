@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -169,5 +171,24 @@ func TestOutOfReach(t *testing.T) {
 	}
 	if _, err := c.Workloads(context.Background(), func(Object) {}); err == nil || !strings.Contains(err.Error(), "read deployments of cluster/lab") {
 		t.Errorf("no API: %v", err)
+	}
+}
+
+// TestRightsAreDocumented: docs/guardrails.md grants list on every kind that is read,
+// in its group.
+func TestRightsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/guardrails.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range kinds {
+		group, _, ok := strings.Cut(k.api, "/")
+		if !ok {
+			group = `""`
+		}
+		right := regexp.MustCompile(`\{apiGroups: \[` + regexp.QuoteMeta(group) + `\], resources: \[[a-z, ]*\b` + k.plural + `\b[a-z, ]*\], verbs: \[list\]\}`)
+		if !right.Match(text) {
+			t.Errorf("docs/guardrails.md does not grant list on %s of group %s", k.plural, group)
+		}
 	}
 }

@@ -61,4 +61,20 @@ var nodeRules = []Rule{
 		Why:        "Two shares may be two turns at one GPU. They bring no more memory or time than one, and are paid for twice.",
 		Fix:        "set failRequestsGreaterThanOne: true",
 	},
+	{
+		ID: SeenOpen, Name: "seen-can-open",
+		Title:      "An agent saw that a pod that runs can open GPUs it was not given.",
+		Severities: []Severity{High, Low},
+		When:       "high; low for the platform's own pods, which the agent's finding exposure calls info",
+		Why:        "It is so, whatever the manifest says: by its image, by the node's settings, or by what admission made of it. The agent reads the container's devices cgroup and device files.",
+		Fix:        "the other findings of the workload say by what, where it is in the manifest; else look at its image (--image-archive) and at the node's settings (-f config.toml)",
+	},
+	{
+		ID: SeenUsing, Name: "seen-using",
+		Title:      "An agent saw that a pod holds memory of a GPU it was not given.",
+		Severities: []Severity{Critical},
+		When:       "critical: it happens",
+		Why:        "The memory is missing to those who were given the GPU. What the pod holds is billed to it.",
+		Fix:        "request a GPU for the workload, or close the way by which it gets there",
+	},
 }

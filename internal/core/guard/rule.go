@@ -31,6 +31,8 @@ const (
 	ByStrategy      ID = "GT-G020"
 	ShareUnnamed    ID = "GT-G021"
 	SharesAdded     ID = "GT-G022"
+	SeenOpen        ID = "GT-G023"
+	SeenUsing       ID = "GT-G024"
 )
 
 // Rule is what a finding of a rule always says.

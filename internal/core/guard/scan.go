@@ -47,6 +47,7 @@ func Scan(in Input, policy Policy) Report {
 	for i := range in.Workloads {
 		s.workload(&in.Workloads[i])
 	}
+	s.seenOnNodes()
 	s.nodes()
 	s.report.UnseenImages = s.unseenImages()
 	for i, e := range policy.Exempt {

@@ -10,6 +10,8 @@ type Input struct {
 	RuntimeClasses []RuntimeClass
 	// Images are those whose own environment is known.
 	Images []Image
+	// Seen is what agents saw on their nodes.
+	Seen []Seen
 	// Nodes are files and objects that set up GPU nodes.
 	Nodes []NodeConfig
 }
