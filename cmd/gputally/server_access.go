@@ -148,7 +148,7 @@ type people struct{ roles }
 // ServiceAccount, would let all of them read: it has get on /api/*.
 const kubePrefix = "/gputally"
 
-func (p people) Authorize(r *http.Request, change bool) error {
+func (p people) Authorize(r *http.Request, change bool) (user string, err error) {
 	verb := "get" // a question, also where it is sent with POST
 	if change {
 		verb = strings.ToLower(r.Method)
@@ -157,27 +157,27 @@ func (p people) Authorize(r *http.Request, change bool) error {
 }
 
 // may lets pass who has a token of the files' roles, or who may, as Kubernetes
-// says, do the verb on the path.
-func (p people) may(r *http.Request, change bool, verb, path, grant string) error {
+// says, do the verb on the path. Who that is is known in the second case.
+func (p people) may(r *http.Request, change bool, verb, path, grant string) (user string, err error) {
 	token, err := ingest.Bearer(r)
 	if err != nil {
-		return &access.Denied{Why: err.Error(), Hint: p.takes()}
+		return "", &access.Denied{Why: err.Error(), Hint: p.takes()}
 	}
 	switch role, err := p.byFile(token); {
 	case err != nil:
-		return err
+		return "", err
 	case role == "write", role == "read" && !change:
-		return nil
+		return "", nil
 	case role == "read":
-		return &access.Denied{Known: true, Why: "this token may read, not change anything", Hint: "use a token of the role write"}
+		return "", &access.Denied{Known: true, Why: "this token may read, not change anything", Hint: "use a token of the role write"}
 	}
 	if p.kube != nil {
 		return p.kube.May(r.Context(), token, verb, path, grant)
 	}
 	if change {
-		return p.none("--write-token-file", p.writers != nil)
+		return "", p.none("--write-token-file", p.writers != nil)
 	}
-	return p.none("--read-token-file", p.readers != nil || p.writers != nil)
+	return "", p.none("--read-token-file", p.readers != nil || p.writers != nil)
 }
 
 // byFile is the role of a token in the files, "" where it is in none.
@@ -220,7 +220,7 @@ func (r roles) metrics(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if err := (people{r}).may(req, false, "get", "/metrics", "/metrics"); err != nil {
+		if _, err := (people{r}).may(req, false, "get", "/metrics", "/metrics"); err != nil {
 			refuse(w, err)
 			return
 		}

@@ -63,6 +63,7 @@ func TestKubernetesSaysWho(t *testing.T) {
 	if n := kube.Asked("tokenreviews"); n != 1 {
 		t.Errorf("%d reviews, want 1: a token of the file is nobody else's business", n)
 	}
+	users := map[string]string{"ada-ada-ada-ada-ada": "ada", "fin-fin-fin-fin-fin": "fin"} // several may have one of a file
 	for _, x := range []struct {
 		token, method, path string
 		change              bool
@@ -81,7 +82,11 @@ func TestKubernetesSaysWho(t *testing.T) {
 	} {
 		req := bearer(x.token)
 		req.Method, req.URL.Path = x.method, x.path
-		if err := r.people().Authorize(req, x.change); x.says == "" && err != nil {
+		user, err := r.people().Authorize(req, x.change)
+		if want := users[x.token]; err == nil && user != want {
+			t.Errorf("who has the token %q is %q, want %q", x.token, user, want)
+		}
+		if x.says == "" && err != nil {
 			t.Errorf("%s %s by %q: %v", x.method, x.path, x.token, err)
 		} else if x.says != "" {
 			isDenied(t, err, x.known, x.says)
@@ -97,7 +102,7 @@ func TestKubernetesSaysWho(t *testing.T) {
 	}
 	kube.Down()
 	var busy *journal.Busy
-	if err := r.people().Authorize(bearer("new-new-new-new-new"), false); !errors.As(err, &busy) {
+	if _, err := r.people().Authorize(bearer("new-new-new-new-new"), false); !errors.As(err, &busy) {
 		t.Errorf("while the API server is away: %v", err)
 	}
 	w := httptest.NewRecorder()

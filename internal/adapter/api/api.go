@@ -21,7 +21,9 @@ const VersionHeader = "Gputally-Version"
 // the ledger. Its errors are *access.Denied, which is told to the client, or
 // *journal.Busy where that cannot be said now. Who may change may ask.
 type Auth interface {
-	Authorize(r *http.Request, change bool) error
+	// Authorize returns who asks, where that is known: "" for a token that several
+	// people may have.
+	Authorize(r *http.Request, change bool) (user string, err error)
 }
 
 // Limits bound requests and answers. Zero values take the defaults.

@@ -58,7 +58,7 @@ func (h *handler) reconcile(ctx context.Context, q *reconcileQuery) (out v1.Reco
 type importQuery struct {
 	Source  string   `query:"source" required:"true" minLength:"1" maxLength:"200" pattern:"^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$" doc:"Your id of where the bill comes from, such as one export of one payer account." example:"aws-prod"`
 	Periods []string `query:"period" maxItems:"120" doc:"Billing periods that the delivery holds completely, separated by commas: months. Left out: it holds exactly one." example:"2026-10,2026-11"`
-	By      string   `query:"by" maxLength:"200" doc:"Who imports it."`
+	By      string   `query:"by" maxLength:"200" doc:"Who imports it. Where the server knows who that is, its name for them is kept before this."`
 
 	r *http.Request
 	w http.ResponseWriter
@@ -71,7 +71,7 @@ func (q *importQuery) Resolve(ctx huma.Context) []error {
 }
 
 func (h *handler) importBill(ctx context.Context, q *importQuery) (out v1.Imported, err error) {
-	d := inquiry.Delivery{Source: q.Source, By: q.By}
+	d := inquiry.Delivery{Source: q.Source, By: signed(ctx, q.By)}
 	for _, text := range q.Periods {
 		m, err := parseMonth("period", strings.TrimSpace(text))
 		if err != nil {

@@ -96,7 +96,7 @@ func (h *handler) closeMonth(ctx context.Context, in *closeInput) (out v1.Month,
 	}
 	b := &in.Body
 	r := inquiry.CloseRequest{
-		Scope: ledger.Scope{Set: b.Set, Currency: money.Currency(b.Currency)}, Month: m, Level: ledger.Level(b.Level), By: b.By, Note: b.Note, Force: strings.TrimSpace(b.Force),
+		Scope: ledger.Scope{Set: b.Set, Currency: money.Currency(b.Currency)}, Month: m, Level: ledger.Level(b.Level), By: signed(ctx, b.By), Note: b.Note, Force: strings.TrimSpace(b.Force),
 	}
 	if b.Preview {
 		p, err := h.Books.PreviewClose(ctx, r)

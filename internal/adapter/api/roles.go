@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -28,9 +29,9 @@ func (h *handler) roles(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	r, w := humago.Unwrap(ctx)
-	err := h.Auth.Authorize(r, ctx.Operation().Metadata[writes] == true)
+	user, err := h.Auth.Authorize(r, ctx.Operation().Metadata[writes] == true)
 	if err == nil {
-		next(ctx)
+		next(huma.WithValue(ctx, userKey{}, user))
 		return
 	}
 	p, after := h.shape(err)
@@ -42,6 +43,23 @@ func (h *handler) roles(ctx huma.Context, next func(huma.Context)) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="gputally"`)
 	}
 	writeProblem(w, p)
+}
+
+// userKey is where a request's context has who asks.
+type userKey struct{}
+
+// signed is who did something, for the trail: what a client says of itself stands
+// behind who it is, where the server knows that.
+func signed(ctx context.Context, said string) string {
+	user, _ := ctx.Value(userKey{}).(string)
+	switch {
+	case user == "":
+		return said
+	case said == "" || said == user:
+		return user
+	default:
+		return user + " for " + said
+	}
 }
 
 // barred is a denial as the client sees it.

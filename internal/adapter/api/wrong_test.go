@@ -121,19 +121,19 @@ func TestBodies(t *testing.T) {
 // roles lets a reader ask and a writer do all, and cannot say anything of one.
 type roles struct{}
 
-func (roles) Authorize(r *http.Request, change bool) error {
+func (roles) Authorize(r *http.Request, change bool) (string, error) {
 	switch r.Header.Get("Authorization") {
 	case "Bearer writer":
-		return nil
+		return "ada", nil
 	case "Bearer reader":
 		if !change {
-			return nil
+			return "bob", nil
 		}
-		return &access.Denied{Known: true, Why: "may read only", Hint: "ask finance"}
+		return "", &access.Denied{Known: true, Why: "may read only", Hint: "ask finance"}
 	case "Bearer doubtful":
-		return &journal.Busy{After: 4 * time.Second, Why: "nobody can be asked"}
+		return "", &journal.Busy{After: 4 * time.Second, Why: "nobody can be asked"}
 	}
-	return &access.Denied{Why: "the token is none of the server's", Hint: "give another"}
+	return "", &access.Denied{Why: "the token is none of the server's", Hint: "give another"}
 }
 
 // TestRoles: who may read may not change anything; who may change may read.
@@ -178,6 +178,35 @@ func TestRoles(t *testing.T) {
 		if got := ask(x.method, x.path, x.who); got != x.want {
 			t.Errorf("%s %s by %q: %d, want %d", x.method, x.path, x.who, got, x.want)
 		}
+	}
+}
+
+// TestSigned: the trail names who the server knows somebody to be, and what they
+// say behind that; where it knows nobody, what they say.
+func TestSigned(t *testing.T) {
+	for _, x := range []struct {
+		auth       api.Auth
+		said, want string
+	}{
+		{nil, "bob", "bob"}, {roles{}, "bob", "ada for bob"}, {roles{}, "ada", "ada"},
+	} {
+		s, _ := serve(t, ledgerOfItsOwn(t), func(o *api.Options) { o.Auth = x.auth })
+		body := fmt.Sprintf(`{"currency":"EUR","by":%q,"force":"no price"}`, x.said)
+		r, err := http.NewRequest(http.MethodPost, s.URL+api.Prefix+"/months/2026-11/close", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer writer")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m v1.Month
+		if err := json.NewDecoder(resp.Body).Decode(&m); err != nil || m.Closing == nil || m.Closing.By != x.want {
+			t.Errorf("%q closes: %d %+v %v, want by %q", x.said, resp.StatusCode, m.Closing, err, x.want)
+		}
+		_ = resp.Body.Close()
 	}
 }
 

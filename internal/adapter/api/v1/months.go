@@ -100,7 +100,7 @@ type CloseMonth struct {
 	Set      string   `json:"set,omitempty" doc:"The set of clusters; left out: those in no set."`
 	Currency string   `json:"currency" pattern:"^[A-Z]{3}$" example:"USD"`
 	Level    string   `json:"level,omitempty" enum:"account,namespace" default:"namespace" doc:"One statement for each pod, or for each namespace."`
-	By       string   `json:"by" minLength:"1" maxLength:"200" doc:"Who asks."`
+	By       string   `json:"by" minLength:"1" maxLength:"200" doc:"Who asks. Where the server knows who that is, its name for them is kept before this."`
 	Note     string   `json:"note,omitempty" maxLength:"2000"`
 	Force    string   `json:"force,omitempty" maxLength:"2000" doc:"Close though hours are missing, and why. It stands in the closed month for good."`
 	Preview  bool     `json:"preview,omitempty" doc:"Change nothing: answer what would be closed, or why it cannot be."`
