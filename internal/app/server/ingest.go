@@ -222,18 +222,19 @@ func (i *Ingest) count(f func(*IngestStatus)) {
 // error: the program should end too, and be started again.
 func (i *Ingest) Run(ctx context.Context) error {
 	defer i.abandon()
+	work := context.WithoutCancel(ctx) // what is begun when ctx ends is done, too
 	for {
 		select {
 		case <-ctx.Done():
-			return i.finish(context.WithoutCancel(ctx))
+			return i.finish(work)
 		case d := <-i.queue:
-			if err := i.write(ctx, i.collect(ctx, d)); err != nil {
+			if err := i.write(work, i.collect(ctx, d)); err != nil {
 				return err
 			}
 		case <-i.due():
 		}
 		if i.dirty && !time.Now().Before(i.nextCheckpoint) {
-			if err := i.checkpoint(ctx); err != nil {
+			if err := i.checkpoint(work); err != nil {
 				return err
 			}
 		}

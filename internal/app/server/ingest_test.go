@@ -30,8 +30,11 @@ type memory struct {
 
 func newMemory() *memory { return &memory{marks: map[journal.Source]journal.Ack{}} }
 
-func (m *memory) Append(_ context.Context, batches []usage.Batch) (fresh int, err error) {
+func (m *memory) Append(ctx context.Context, batches []usage.Batch) (fresh int, err error) {
 	time.Sleep(m.slow)
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
@@ -56,7 +59,10 @@ func (m *memory) Append(_ context.Context, batches []usage.Batch) (fresh int, er
 	return fresh, nil
 }
 
-func (m *memory) Checkpoint(context.Context) error {
+func (m *memory) Checkpoint(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failCheck != nil {
@@ -128,6 +134,33 @@ func TestOneCommitServesMany(t *testing.T) {
 		}
 		if st := i.Status(); len(m.groups) != 1 || st.Groups != 1 || st.Batches != 20 || st.Duplicates != 20 || st.QueuedRows != 0 {
 			t.Errorf("%d groups, %+v", len(m.groups), st)
+		}
+	})
+}
+
+// TestStopWritesWhatWaits: what was taken when the server is told to stop is
+// written, made durable and acknowledged.
+func TestStopWritesWhatWaits(t *testing.T) {
+	m := newMemory()
+	running(t, m, IngestConfig{Linger: time.Second, CheckpointEvery: time.Hour}, func(t *testing.T, i *Ingest, stop func() error) {
+		taken := make(chan error, 2)
+		for seq := range uint64(2) {
+			go func() {
+				_, err := i.Take(t.Context(), []usage.Batch{sound("a", seq+1)})
+				taken <- err
+			}()
+		}
+		synctest.Wait() // the group is being collected
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := <-taken; err != nil {
+				t.Error(err)
+			}
+		}
+		if acks := i.Acks("a"); len(acks) != 1 || !acks[0].Durable.Has(2) || m.count() != 1 {
+			t.Errorf("%+v after %d checkpoints", acks, m.count())
 		}
 	})
 }
