@@ -12,21 +12,22 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"syscall"
 	"testing"
 )
 
-const (
-	agentBinary = "/run/node/gputally/gputally-agent"
-	agentURL    = "http://127.0.0.1:9402"
-)
+const agentBinary = "/run/node/gputally/gputally-agent"
+
+// agentURL is where the agent that a scenario looks at listens.
+var agentURL = "http://127.0.0.1:9402"
 
 // letAgentRead gives the agent's user the rights that package kubeapi asks for, and no more.
 func letAgentRead(t *testing.T) {
 	t.Helper()
 	apply(t, `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
-metadata: {name: gputally-agent}
+metadata: {name: agent-on-the-host}
 rules:
 - {apiGroups: [""], resources: [pods, nodes], verbs: [get, list, watch]}
 - {apiGroups: [resource.k8s.io], resources: [resourceslices], verbs: [get, list, watch]}
@@ -36,19 +37,20 @@ rules:
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
-metadata: {name: gputally-agent}
+metadata: {name: agent-on-the-host}
 subjects: [{kind: User, name: gputally-agent, apiGroup: rbac.authorization.k8s.io}]
-roleRef: {kind: ClusterRole, name: gputally-agent, apiGroup: rbac.authorization.k8s.io}
+roleRef: {kind: ClusterRole, name: agent-on-the-host, apiGroup: rbac.authorization.k8s.io}
 `)
 }
 
 // agent is gputally-agent, running as a host process of the node.
 type agent struct {
-	spool string
-	log   *os.File
-	cmd   *exec.Cmd
-	more  []string // flags of this one
-	said  []truth  // what it was seen to say, and so must have recorded
+	cluster string // its name, and so the scenario's in the run's ledger
+	spool   string
+	log     *os.File
+	cmd     *exec.Cmd
+	more    []string // flags of this one
+	said    []truth  // what it was seen to say, and so must have recorded
 }
 
 // startAgent starts the agent with an empty spool. When the test ends it is stopped, and
@@ -60,7 +62,10 @@ func startAgent(t *testing.T, more ...string) *agent {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(log, "--- %s\n", t.Name())
-	a := &agent{spool: t.TempDir(), log: log, more: more}
+	a := &agent{cluster: "test", spool: t.TempDir(), log: log, more: more}
+	if len(more) == 0 {
+		a.cluster = path.Base(t.Name())
+	}
 	a.start(t)
 	t.Cleanup(func() {
 		if a.cmd != nil {
@@ -68,6 +73,7 @@ func startAgent(t *testing.T, more ...string) *agent {
 		}
 		if !t.Failed() {
 			a.recordedAll(t)
+			a.billed(t)
 		}
 		log.Close()
 	})
@@ -78,7 +84,7 @@ func startAgent(t *testing.T, more ...string) *agent {
 func (a *agent) start(t *testing.T) {
 	t.Helper()
 	interval := cmp.Or(os.Getenv("GPUTALLY_CLUSTER_INTERVAL"), "1s") // an emulated machine is too slow for it
-	a.cmd = exec.Command(agentBinary, append([]string{"--node-name=gpu-node-1", "--cluster=test", "--interval=" + interval,
+	a.cmd = exec.Command(agentBinary, append([]string{"--node-name=gpu-node-1", "--cluster=" + a.cluster, "--interval=" + interval,
 		"--kubeconfig=/run/node/kubeconfig/agent", "--nvml-library=/run/nvidia/driver/usr/lib64/libnvidia-ml.so.1",
 		"--spool-dir=" + a.spool}, a.more...)...)
 	a.cmd.Env = append(os.Environ(), "MOCK_NVML_STATE="+stateFile)

@@ -39,6 +39,7 @@ func draSharedClaim(t *testing.T) {
 	apply(t, gpuClass(false)+"\n---\n"+sharedClaim)
 	var held []holding
 	var given []grant
+	var pays []share
 	var uuid string
 	for i, name := range []string{"claim1", "claim2"} {
 		apply(t, holderPod(name, holderImage, "resources: {claims: [{name: gpu}]}")+
@@ -49,10 +50,11 @@ func draSharedClaim(t *testing.T) {
 		g.hold(t, uuid, pid, bytes)
 		held = append(held, holding{who: name + "/main", partition: uuid, bytes: bytes})
 		given = append(given, grant{name, uuid, "dra", together})
+		pays = append(pays, share{name, uuid, int64(2*bytes) + (40-11)*gib, 2 * cardBytes}) // and half of what both leave
 	}
 	device := draName[uuid]
 	granted(t, "claim1/main claim "+device, "claim2/main claim "+device)
-	startAgent(t).says(t, truth{holdings: held, grants: given, modes: map[string]string{uuid: "shared-claim"}})
+	startAgent(t).says(t, truth{holdings: held, grants: given, modes: map[string]string{uuid: "shared-claim"}, pays: pays})
 }
 
 // draExtendedResource: a pod asks for plain nvidia.com/gpu and Kubernetes serves it
@@ -71,5 +73,6 @@ func draExtendedResource(t *testing.T) {
 		holdings: []holding{{who: "extended/main", partition: uuid, bytes: 9 * gib}},
 		grants:   []grant{{"extended", uuid, "dra", cardBytes}},
 		modes:    map[string]string{uuid: "exclusive"},
+		pays:     []share{{"extended", uuid, 1, 1}},
 	})
 }

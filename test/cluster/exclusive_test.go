@@ -23,5 +23,6 @@ func exclusive(t *testing.T) {
 		holdings: []holding{{who: "train/main", partition: uuid, bytes: 6 * gib}},
 		grants:   []grant{{"train", uuid, "kubelet", cardBytes}},
 		modes:    map[string]string{uuid: "exclusive"},
+		pays:     []share{{"train", uuid, 1, 1}},
 	})
 }

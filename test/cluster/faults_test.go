@@ -25,6 +25,7 @@ func lonePod(t *testing.T, name string) *alone {
 	n.truth = truth{
 		grants: []grant{{name, gpuA, "kubelet", cardBytes}},
 		modes:  map[string]string{gpuA: "exclusive"},
+		pays:   []share{{name, gpuA, 1, 1}},
 	}
 	n.agent = startAgent(t)
 	n.truth.holdings = []holding{{who: name + "/main", partition: gpuA}}

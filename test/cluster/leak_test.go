@@ -30,6 +30,7 @@ func leakThroughImage(t *testing.T) {
 		grants:   []grant{{"honest", uuid, "kubelet", cardBytes}},
 		findings: []finding{{"unallocated_gpu_use", "leak"}, {"exposure", "leak"}},
 		modes:    map[string]string{uuid: "exclusive"},
+		pays:     []share{{"honest", uuid, 38, 40}, {"leak", uuid, 2, 40}}, // the taker pays, not the one it takes from
 	})
 }
 
@@ -46,5 +47,6 @@ func privileged(t *testing.T) {
 	startAgent(t).says(t, truth{
 		holdings: []holding{{who: "root/main", partition: gpuB, bytes: 3 * gib, leak: true}},
 		findings: []finding{{"unallocated_gpu_use", "root"}, {"exposure", "root"}},
+		pays:     []share{{"root", gpuB, 3, 40}},
 	})
 }

@@ -51,6 +51,7 @@ func TestCluster(t *testing.T) {
 		t.Skip(refused)
 	}
 	letAgentRead(t)
+	keepLedger(t)
 	for _, s := range scenarios {
 		t.Run(s.name, s.play)
 	}

@@ -45,6 +45,7 @@ func migMixed(t *testing.T) {
 		},
 		grants: []grant{{"slice", mig, "kubelet", sliceBytes}, {"whole", gpuA, "kubelet", cardBytes}},
 		modes:  map[string]string{gpuA: "exclusive", gpuB: "mig", mig7: "mig", mig8: "mig"},
+		pays:   []share{{"slice", mig, 1, 8}, {"whole", gpuA, 1, 1}}, // one of eight memory slices
 	})
 }
 

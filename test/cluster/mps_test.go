@@ -19,6 +19,7 @@ func mps(t *testing.T) {
 	devicePlugin(t, fourMPSReplicas)
 	var held []holding
 	var given []grant
+	var pays []share
 	for i, name := range []string{"mps1", "mps2"} {
 		apply(t, gpuPod(name, "nvidia.com/gpu"))
 		_, pid := running(t, name, "main")
@@ -26,7 +27,8 @@ func mps(t *testing.T) {
 		g.holdAs(t, "mps", gpuA, pid, bytes)
 		held = append(held, holding{who: name + "/main", partition: gpuA, bytes: bytes})
 		given = append(given, grant{name, gpuA, "kubelet", cardBytes / 4}) // MPS enforces the replica's share
+		pays = append(pays, share{name, gpuA, 1, 4})
 	}
 	granted(t, "mps1/main nvidia.com/gpu "+gpuA+"::*", "mps2/main nvidia.com/gpu "+gpuA+"::*")
-	startAgent(t).says(t, truth{holdings: held, grants: given, modes: map[string]string{gpuA: "mps"}})
+	startAgent(t).says(t, truth{holdings: held, grants: given, modes: map[string]string{gpuA: "mps"}, pays: pays})
 }

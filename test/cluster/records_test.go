@@ -16,8 +16,10 @@ import (
 
 // batch is the part of a usage batch that scenarios look at.
 type batch struct {
+	Agent      string `json:"agent"`
 	Boot       string `json:"boot"`
 	Seq        uint64 `json:"seq"`
+	StartMS    int64  `json:"start_ms"`
 	DurationMS int64  `json:"duration_ms"`
 	Partitions []struct {
 		Partition          partitionID `json:"partition"`

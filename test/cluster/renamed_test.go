@@ -20,6 +20,7 @@ func renamed(t *testing.T) {
 	var held []holding
 	var given []grant
 	var grants []string
+	var pays []share
 	modes := map[string]string{}
 	for i, name := range []string{"shared1", "shared2", "shared3"} {
 		apply(t, gpuPod(name, "nvidia.com/gpu.shared"))
@@ -31,7 +32,8 @@ func renamed(t *testing.T) {
 		given = append(given, grant{name, uuid, "kubelet", 0})
 		grants = append(grants, name+"/main nvidia.com/gpu.shared "+uuid+"::*")
 		modes[uuid] = "shared"
+		pays = append(pays, share{name, uuid, int64(bytes), cardBytes})
 	}
 	granted(t, grants...)
-	startAgent(t).says(t, truth{holdings: held, grants: given, modes: modes})
+	startAgent(t).says(t, truth{holdings: held, grants: given, modes: modes, pays: pays})
 }

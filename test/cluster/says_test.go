@@ -79,7 +79,7 @@ func sorted(lines []string) []string         { slices.Sort(lines); return lines 
 
 // drawn checks that the picture of gputally top names every pod that holds something.
 func drawn(want truth) error {
-	text, err := output("gputally", "top", "--once", "--width=100")
+	text, err := output("gputally", "top", "--once", "--width=100", "--agent", agentURL)
 	if err != nil {
 		return err
 	}
@@ -97,8 +97,9 @@ func drawn(want truth) error {
 type picture struct {
 	Partitions []partition `json:"partitions"`
 	Findings   []struct {
-		Kind   string `json:"kind"`
-		Holder holder `json:"holder"`
+		Kind     string `json:"kind"`
+		Severity string `json:"severity"`
+		Holder   holder `json:"holder"`
 	} `json:"findings"`
 	Sources map[string]struct {
 		OK    bool   `json:"ok"`
@@ -153,7 +154,7 @@ type partitionID struct {
 
 // seen is what gputally top says now.
 func seen() (picture, error) {
-	text, err := output("gputally", "top", "--json")
+	text, err := output("gputally", "top", "--json", "--agent", agentURL)
 	if err != nil {
 		return picture{}, err
 	}

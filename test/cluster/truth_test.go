@@ -12,6 +12,9 @@ type truth struct {
 	findings []finding
 	// modes holds the sharing mode of each partition that has one.
 	modes map[string]string
+	// pays are the shares that pods pay from the agent's first sample to its last, where
+	// they are the same throughout.
+	pays []share
 }
 
 // holding is memory of one container on one partition.
