@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # build.sh builds the unpatched Kubernetes, containerd and NVIDIA programs of the
 # test node and prints the folder they lie in. Each module of build/ is built once
-# per content of its go.mod, go.sum and tools.go; later calls only print the folder.
+# per content of its go.mod, go.sum and Go files; later calls only print the folder.
 # GPUTALLY_CLUSTER_JOBS sets the number of parallel compilations (2), GPUTALLY_CLUSTER_MORE
 # names modules that most runs need not (kwok, which plays many nodes: test/scale).
 set -euo pipefail
@@ -26,7 +26,7 @@ ldflags_of() {
 }
 
 commands_of() { sed -n 's/^\t_ "\(.*\)"$/\1/p' "$here/build/$1/tools.go"; }
-hash_of() { (cd "$here/build/$1" && cat go.mod go.sum tools.go | sha256sum | cut -c1-16); }
+hash_of() { (cd "$here/build/$1" && find . -name "*.go" -printf "%P\n" | LC_ALL=C sort | xargs cat go.mod go.sum | sha256sum | cut -c1-16); }
 
 build() {
 	local name=$1 out=$2 start=$SECONDS

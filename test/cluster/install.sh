@@ -14,6 +14,8 @@ need openssl openssl
 need curl curl
 need pgrep procps
 need gcc "gcc libc6-dev"
+need g++ g++ # the image's programs
+need nft nftables # kube-proxy
 need make make
 if [ -n "$missing" ]; then
 	apt-get update -qq

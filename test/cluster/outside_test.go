@@ -27,6 +27,7 @@ func refusal() string {
 	packages := map[string]string{
 		"etcd": "etcd-server", "runc": "runc", "ip": "iproute2", "/usr/lib/cni/bridge": "containernetworking-plugins",
 		"openssl": "openssl", "curl": "curl", "gcc": "gcc", "make": "make", "unshare": "util-linux", "pgrep": "procps",
+		"g++": "g++", "nft": "nftables",
 	}
 	var missing []string
 	for program, pkg := range packages {
@@ -132,6 +133,9 @@ func prepare(run string) error {
 		}
 	}
 	if err := writeImages(run); err != nil {
+		return err
+	}
+	if err := deliver(run); err != nil {
 		return err
 	}
 	self, err := os.Executable()

@@ -25,8 +25,14 @@ const (
 // pod is the part of a Pod object that scenarios look at.
 type pod struct {
 	header
+	Spec struct {
+		Containers []struct {
+			Image string `json:"image"`
+		} `json:"containers"`
+	} `json:"spec"`
 	Status struct {
 		Phase                 string            `json:"phase"`
+		PodIP                 string            `json:"podIP"`
 		ContainerStatuses     []containerStatus `json:"containerStatuses"`
 		InitContainerStatuses []containerStatus `json:"initContainerStatuses"`
 	} `json:"status"`
@@ -35,6 +41,7 @@ type pod struct {
 type containerStatus struct {
 	Name        string                    `json:"name"`
 	ContainerID string                    `json:"containerID"`
+	Ready       bool                      `json:"ready"`
 	State       map[string]map[string]any `json:"state"`
 }
 
@@ -50,11 +57,16 @@ func podPath(name string) string { return "/api/v1/namespaces/default/pods/" + n
 // node's id of the container's process. An empty container means the only one.
 func running(t *testing.T, name, container string) (pod, int) {
 	t.Helper()
+	return runningIn(t, "default", name, container)
+}
+
+func runningIn(t *testing.T, namespace, name, container string) (pod, int) {
+	t.Helper()
 	var p pod
 	var pid int
 	eventually(t, fmt.Sprintf("pod %s container %q runs", name, container), func() error {
 		p = pod{}
-		if err := get(podPath(name), &p); err != nil {
+		if err := get("/api/v1/namespaces/"+namespace+"/pods/"+name, &p); err != nil {
 			return err
 		}
 		for _, c := range append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...) {

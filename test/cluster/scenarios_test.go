@@ -27,6 +27,7 @@ var scenarios = []scenario{
 	{"guard-policies", guardPolicies},
 	{"guard-scan", guardScan},
 	{"leak-events", leakEvents},
+	{"chart-install", chartInstall},
 	{"dra-shared-claim", draSharedClaim},
 	{"dra-extended-resource", draExtendedResource},
 }

@@ -13,6 +13,8 @@ users="admin admin system:masters
 kubelet system:node:gpu-node-1 system:nodes
 controller-manager system:kube-controller-manager -
 scheduler system:kube-scheduler -
+kube-proxy system:kube-proxy -
+coredns coredns -
 agent gputally-agent -"
 
 uid=0

@@ -43,6 +43,12 @@ run() { # replaces this shell
 	kubelet)
 		exec $bin/kubelet "${api[@]}" --config=scripts/config/kubelet.yaml --hostname-override=gpu-node-1 --node-ip=10.10.0.1 --v=2
 		;;
+	kube-proxy)
+		exec $bin/kube-proxy --config=scripts/config/kube-proxy.yaml
+		;;
+	coredns)
+		exec $bin/coredns -conf scripts/config/Corefile
+		;;
 	device-plugin)
 		driver_environment
 		export PASS_DEVICE_SPECS=true MIG_STRATEGY=${MIG_STRATEGY:-none} MPS_ROOT=/run/nvidia/mps
