@@ -48,29 +48,43 @@ func (r *row) span() usage.Span { return usage.Span{StartMS: r.i64(), DurationMS
 type numbered[T any] struct {
 	kind  string
 	first int64
-	dense []T
-	here  []bool
+	pages []*page[T] // from first on, nil where nothing is
 	far   map[int64]T
 }
 
+// page is some words with numbers one behind the other. A list of words is not one
+// piece of memory: it would be moved again and again as it grows.
+type page[T any] struct {
+	words [pageWords]T
+	here  [pageWords]bool
+}
+
+const (
+	pageWords = 256
+	// farPages is how many pages behind the last a number is no longer near.
+	farPages = 16
+)
+
 func (n *numbered[T]) put(id int64, v T) {
-	switch at := id - n.first; {
-	case n.dense == nil:
-		n.first, n.dense, n.here = id, []T{v}, []bool{true}
-	case at == int64(len(n.dense)):
-		n.dense, n.here = append(doubled(n.dense), v), append(n.here, true)
-	case at >= 0 && at < int64(len(n.dense)):
-		n.dense[at], n.here[at] = v, true
-	case at > 0 && at < int64(len(n.dense))+4096:
-		n.dense = append(n.dense, make([]T, at-int64(len(n.dense))+1)...)
-		n.here = append(n.here, make([]bool, at-int64(len(n.here))+1)...)
-		n.dense[at], n.here[at] = v, true
-	default:
+	if n.pages == nil {
+		n.first = id
+	}
+	at := id - n.first
+	if at < 0 || at/pageWords >= int64(len(n.pages)+farPages) {
 		if n.far == nil {
 			n.far = map[int64]T{}
 		}
 		n.far[id] = v
+		return
 	}
+	for at/pageWords >= int64(len(n.pages)) {
+		n.pages = append(n.pages, nil)
+	}
+	p := &n.pages[at/pageWords]
+	if *p == nil {
+		*p = new(page[T])
+	}
+	(*p).words[at%pageWords], (*p).here[at%pageWords] = v, true
 }
 
 // doubled has room for one more. A list that is full becomes twice as long: append
@@ -84,8 +98,10 @@ func doubled[T any](list []T) []T {
 
 // at is what a number names.
 func (n *numbered[T]) at(id int64) (v T, ok bool) {
-	if at := id - n.first; at >= 0 && at < int64(len(n.dense)) && n.here[at] {
-		return n.dense[at], true
+	if at := id - n.first; at >= 0 && at/pageWords < int64(len(n.pages)) {
+		if p := n.pages[at/pageWords]; p != nil && p.here[at%pageWords] {
+			return p.words[at%pageWords], true
+		}
 	}
 	v, ok = n.far[id]
 	return v, ok
