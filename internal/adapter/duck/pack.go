@@ -94,7 +94,7 @@ func (p *packer) pack(batch int, kind uint8, ch *chunk, from, to int) {
 // link puts a run behind the others of its batch.
 func (p *packer) link(batch int, r run) {
 	at := int32(len(p.runs))
-	p.runs = append(p.runs, r)
+	p.runs = append(doubled(p.runs), r)
 	if p.first[batch] < 0 {
 		p.first[batch] = at
 	} else {

@@ -45,7 +45,17 @@ func Explain(h Hour, p Policy) ([]Line, error) {
 	return r.lines, nil
 }
 
-// explainLine explains one line of a pot.
+// explainLines explains the lines of a pot, whose entries are the last there are.
+func (r *rater) explainLines(lines []weighed, s scale, cost *money.Nano, ms int64) {
+	entries := r.entries[len(r.entries)-len(lines):]
+	for i := range lines {
+		l := explainLine(&lines[i], s, cost, ms)
+		l.Entry = entries[i]
+		r.lines = append(r.lines, l)
+	}
+}
+
+// explainLine explains one line of a pot, all but its entry.
 func explainLine(w *weighed, s scale, cost *money.Nano, ms int64) Line {
 	of := func(n *big.Int) *big.Rat { return new(big.Rat).SetFrac(n, s.all) }
 	var asked [askedKept + 1]big.Int
@@ -54,7 +64,7 @@ func explainLine(w *weighed, s scale, cost *money.Nano, ms int64) Line {
 		asked[t.part].Add(&asked[t.part], n.Mul(n, s.dens[t.den]))
 	}
 	l := Line{
-		Entry: w.entry, Held: of(&asked[askedHeld]), Reserved: of(&asked[askedReserve]), Unused: of(&asked[askedKept]),
+		Held: of(&asked[askedHeld]), Reserved: of(&asked[askedReserve]), Unused: of(&asked[askedKept]),
 		ForHeld: of(&w.parts[held]), ForUnused: of(&w.parts[kept]), ForOther: of(&w.parts[other]),
 		Weight: of(&w.weight), Of: ms, Cost: cost,
 	}

@@ -40,6 +40,7 @@ type cell struct {
 	book      *book
 	at        int // place in the book
 	holder    workload.Holder
+	title     string // the entry's account, once the pot is settled
 	terms     []term
 	fractions []fraction
 	amounts   Quantities

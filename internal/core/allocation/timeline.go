@@ -49,6 +49,7 @@ func timeline(list []stretch, from, until int64, cuts []int64) (out []segment, d
 	list = within(list, from, until)
 	list, doubled = single(list)
 	at := from
+	out = make([]segment, 0, len(list)+len(cuts)+1) // where nothing is missing
 	add := func(to int64, ref int) {
 		for _, c := range cuts {
 			if at < c && c < to {
@@ -71,7 +72,7 @@ func timeline(list []stretch, from, until int64, cuts []int64) (out []segment, d
 
 // within cuts stretches to [from, until), in order of time.
 func within(list []stretch, from, until int64) []stretch {
-	var out []stretch
+	out := make([]stretch, 0, len(list))
 	for _, s := range list {
 		s.from, s.until = max(s.from, from), min(s.until, until)
 		if s.from < s.until {
