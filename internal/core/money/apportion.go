@@ -53,11 +53,14 @@ func Apportion(total Nano, weights []*big.Rat) ([]Nano, error) {
 
 // ApportionInts is Apportion by whole numbers, such as milliseconds.
 func ApportionInts(total Nano, weights ...int64) ([]Nano, error) {
-	rats := make([]*big.Rat, len(weights))
+	whole := make([]uint64, len(weights))
 	for i, w := range weights {
-		rats[i] = new(big.Rat).SetInt64(w)
+		if w < 0 {
+			return nil, fmt.Errorf("divide %s: weight %d is negative: %d", total, i, w)
+		}
+		whole[i] = uint64(w)
 	}
-	return Apportion(total, rats)
+	return ApportionUints(total, whole)
 }
 
 // commonScale is the weights over their common denominator, and their sum.

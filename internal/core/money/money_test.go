@@ -141,6 +141,21 @@ func TestApportionIsExactAndFair(t *testing.T) {
 	})
 }
 
+// Whole numbers give the same parts whether or not their sum fits 64 bits, and those
+// of the rational numbers that they are.
+func TestApportionByWholeNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		total := Nano(rapid.Int64().Draw(t, "total"))
+		most := rapid.SampledFrom([]uint64{0, 3, 1 << 40, math.MaxUint64}).Draw(t, "most")
+		weights := rapid.SliceOfN(rapid.Uint64Range(0, most), 0, 40).Draw(t, "weights")
+		want, wrong := Apportion(total, ratsOf(weights))
+		got, err := ApportionUints(total, weights)
+		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (wrong == nil) {
+			t.Fatalf("%v, %v (-rational +whole):\n%s", wrong, err, diff)
+		}
+	})
+}
+
 func TestCurrency(t *testing.T) {
 	if err := Currency("CNY").Check(); err != nil {
 		t.Error(err)
