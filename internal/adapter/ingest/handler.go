@@ -34,8 +34,10 @@ type Limits struct {
 	BodyBytes, DecodedBytes int64
 	// Batches in one delivery (5000).
 	Batches int
-	// AtOnce is how many deliveries are decoded at a time (8). Others come again.
-	AtOnce int
+	// AtOnce is how many deliveries are decoded at a time (8). Others wait for as
+	// long as Patience (10 s), then they come again.
+	AtOnce   int
+	Patience time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -50,6 +52,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.AtOnce <= 0 {
 		l.AtOnce = 8
+	}
+	if l.Patience <= 0 {
+		l.Patience = 10 * time.Second
 	}
 	return l
 }
@@ -182,42 +187,62 @@ func (h *handler) marks(_ http.ResponseWriter, r *http.Request, _ access.Sender)
 // batches takes a delivery: all of it, or, where a batch is not the sender's,
 // nothing.
 func (h *handler) batches(w http.ResponseWriter, r *http.Request, sender access.Sender) (any, error) {
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	default:
-		return nil, &journal.Busy{After: time.Second, Why: fmt.Sprintf("%d deliveries are being read", h.Limits.AtOnce)}
-	}
-	d, err := h.read(w, r)
+	d, err := h.decode(w, r, sender)
 	if err != nil {
 		return nil, err
 	}
-	var batches []usage.Batch
-	var index []int
-	out := journal.Receipt{Acks: []journal.Ack{}}
-	for i, raw := range d.Batches {
-		var b usage.Batch
-		if err := json.Unmarshal(raw, &b); err != nil {
-			out.Refused = append(out.Refused, unreadable(raw, i, err))
-			continue
-		}
-		if err := sender.Covers(b.Cluster, b.Node); err != nil {
-			return nil, err
-		}
-		batches, index = append(batches, b), append(index, i)
-	}
-	if len(batches) > 0 {
-		receipt, err := h.Taker.Take(r.Context(), batches)
+	out := journal.Receipt{Acks: []journal.Ack{}, Refused: d.refused}
+	if len(d.batches) > 0 {
+		receipt, err := h.Taker.Take(r.Context(), d.batches)
 		if err != nil {
 			return nil, err
 		}
 		for _, refusal := range receipt.Refused {
-			refusal.Index = index[refusal.Index]
+			refusal.Index = d.index[refusal.Index]
 			out.Refused = append(out.Refused, refusal)
 		}
 		out.Acks = receipt.Acks
 	}
 	return answer{Version: Version, Receipt: out}, nil
+}
+
+// decoded is a delivery that was read.
+type decoded struct {
+	batches []usage.Batch
+	index   []int // of each, in the delivery
+	refused []journal.Refusal
+}
+
+// decode reads a delivery when its turn comes; its body is not read before, so that
+// many may wait. What follows, until it is written, is
+// not part of the turn: deliveries that wait for the same transaction are many.
+func (h *handler) decode(w http.ResponseWriter, r *http.Request, sender access.Sender) (out decoded, err error) {
+	waited := time.NewTimer(h.Limits.Patience)
+	defer waited.Stop()
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	case <-r.Context().Done():
+		return out, r.Context().Err()
+	case <-waited.C:
+		return out, &journal.Busy{After: time.Second, Why: fmt.Sprintf("%d deliveries are being read", h.Limits.AtOnce)}
+	}
+	d, err := h.read(w, r)
+	if err != nil {
+		return out, err
+	}
+	for i, raw := range d.Batches {
+		var b usage.Batch
+		if err := json.Unmarshal(raw, &b); err != nil {
+			out.refused = append(out.refused, unreadable(raw, i, err))
+			continue
+		}
+		if err := sender.Covers(b.Cluster, b.Node); err != nil {
+			return out, err
+		}
+		out.batches, out.index = append(out.batches, b), append(out.index, i)
+	}
+	return out, nil
 }
 
 // unreadable refuses a batch by what can be read of its name.

@@ -32,9 +32,13 @@ type taker struct {
 	refused []journal.Refusal
 	fail    error
 	hold    chan struct{} // Take waits for it
+	came    chan struct{} // Take tells that it was called
 }
 
 func (k *taker) Take(_ context.Context, batches []usage.Batch) (journal.Receipt, error) {
+	if k.came != nil {
+		k.came <- struct{}{}
+	}
 	if k.hold != nil {
 		<-k.hold
 	}
@@ -233,27 +237,77 @@ func TestClientKnowsWhatToDo(t *testing.T) {
 	}
 }
 
-// TestAtOnce: more deliveries than may be decoded at once come again.
-func TestAtOnce(t *testing.T) {
-	k := &taker{hold: make(chan struct{})}
-	c := client(t, ClientOptions{Server: serving(t, Options{Taker: k, Limits: Limits{AtOnce: 1}}).URL})
-	first := make(chan error, 1)
+// TestManyWaitForOneTransaction: those that were read and wait to be written keep
+// nobody from being read, so that one transaction can serve all of them.
+func TestManyWaitForOneTransaction(t *testing.T) {
+	const many = 40
+	k := &taker{hold: make(chan struct{}), came: make(chan struct{}, many)}
+	c := client(t, ClientOptions{Server: serving(t, Options{Taker: k, Limits: Limits{AtOnce: 2}}).URL})
+	sent := make(chan error, many)
 	delivery := [][]byte{text(t, batch(1))}
-	go func() {
-		var busy *journal.Busy
-		_, err := c.Send(context.Background(), delivery)
-		for errors.As(err, &busy) { // an empty one was there
-			_, err = c.Send(context.Background(), delivery)
-		}
-		first <- err
-	}()
-	var busy *journal.Busy
-	for !errors.As(func() error { _, err := c.Send(t.Context(), nil); return err }(), &busy) {
-		time.Sleep(time.Millisecond) // the first is not there yet
+	for range many {
+		go func() {
+			_, err := c.Send(t.Context(), delivery)
+			sent <- err
+		}()
+	}
+	for range many {
+		<-k.came
 	}
 	close(k.hold)
-	if err := <-first; err != nil {
-		t.Error(err)
+	for range many {
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAtOnce: more deliveries than may be decoded at once wait for their turn, and
+// come again where that takes too long.
+func TestAtOnce(t *testing.T) {
+	for patience, late := range map[time.Duration]bool{time.Millisecond: true, time.Hour: false} {
+		s := serving(t, Options{Taker: &taker{}, Limits: Limits{AtOnce: 1, Patience: patience}})
+		c := client(t, ClientOptions{Server: s.URL})
+		body, slow := io.Pipe()
+		first := make(chan error, 1)
+		go func() {
+			resp, err := http.Post(s.URL+PathBatches, "application/json", body)
+			if err == nil && resp.StatusCode != http.StatusOK {
+				err = errors.New(resp.Status)
+			}
+			first <- err
+		}()
+		if _, err := io.WriteString(slow, `{"v":1,`); err != nil { // the server reads it
+			t.Fatal(err)
+		}
+		second := make(chan error, 1)
+		go func() {
+			for {
+				_, err := c.Send(t.Context(), nil)
+				if err != nil || !late {
+					second <- err
+					return
+				}
+			}
+		}()
+		var busy *journal.Busy
+		if late {
+			if err := <-second; !errors.As(err, &busy) {
+				t.Errorf("%v, want busy", err)
+			}
+		}
+		if _, err := io.WriteString(slow, `"batches":[]}`); err != nil {
+			t.Fatal(err)
+		}
+		_ = slow.Close()
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+		if !late {
+			if err := <-second; err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

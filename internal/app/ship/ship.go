@@ -27,7 +27,8 @@ type Config struct {
 	// server is asked what is durable where no receipt tells it (1 min).
 	Poll, AskEvery time.Duration
 	// MinWait and MaxWait bound the waiting after a failure (1 s, 5 min). It
-	// doubles each time; each wait is drawn from the upper half.
+	// doubles each time; each wait is drawn from the upper half. A server that is
+	// busy says itself how long, and is not waited for much longer (busyTimes).
 	MinWait, MaxWait time.Duration
 	Log              *slog.Logger
 	// Draw is uniform in [0, 1); math/rand's where nil.
@@ -136,6 +137,9 @@ func (s *Shipper) Flush(ctx context.Context) error {
 	}
 }
 
+// busyTimes is how many times as long as a busy server asks for is waited at most.
+const busyTimes = 8
+
 // after notes a failure and says how long to wait.
 func (s *Shipper) after(err error) time.Duration {
 	s.failed++
@@ -151,7 +155,10 @@ func (s *Shipper) after(err error) time.Duration {
 			wait = 0
 		}
 	case errors.As(err, &busy):
-		// Agents that were told the same time must not come back together.
+		// The server is there, and says when: that may grow while it stays busy, but
+		// not to minutes, which are for one that is away. Agents that were told the
+		// same time must not come back together.
+		wait = min(wait, busyTimes*busy.After)
 		wait = max(wait, busy.After+time.Duration(float64(busy.After)*s.cfg.Draw()))
 	}
 	s.stats.fail(err, wait)

@@ -307,6 +307,24 @@ func TestBusyServerIsGivenTime(t *testing.T) {
 	})
 }
 
+// TestBusyServerIsNotLeft: a server that is there and busy is asked again soon,
+// however often it was busy before.
+func TestBusyServerIsNotLeft(t *testing.T) {
+	running(t, func(b *bench) {
+		b.server.fail = &journal.Busy{After: time.Second, Why: "full"}
+		b.queue.add("x", 7)
+		b.during(time.Hour)
+		if n := len(b.server.calls); n < 3600/busyTimes {
+			t.Errorf("%d tries in an hour", n)
+		}
+		for i := 1; i < len(b.server.calls); i++ {
+			if d := b.server.calls[i].Sub(b.server.calls[i-1]); d < time.Second || d > busyTimes*time.Second {
+				t.Errorf("try %d came after %s", i, d)
+			}
+		}
+	})
+}
+
 // TestLargeDeliveriesAreHalved, down to one batch; one that is too large alone is
 // kept aside.
 func TestLargeDeliveriesAreHalved(t *testing.T) {
