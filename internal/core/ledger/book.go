@@ -37,47 +37,72 @@ func Book(before []Line, r Rating, p Periods) ([]Line, error) {
 	if v != nil {
 		return nil, fmt.Errorf("book %s: %w", r.NodeHour, v)
 	}
-	targets, err := r.targets(p)
-	if err != nil {
+	b := booking{revision: r.Revision, periods: p, number: 1 + lastBooking(before)}
+	if len(before) == 0 { // every entry becomes a line
+		b.lines = slices.Grow(b.lines, len(r.Entries))
+	}
+	if err := b.rate(&r, chains); err != nil {
 		return nil, fmt.Errorf("book %s: %w", r.NodeHour, err)
 	}
-	b := booking{revision: r.Revision, periods: p, number: 1 + lastBooking(before)}
-	for _, entry := range slices.Sorted(maps.Keys(chains)) {
-		if err := chains[entry].reach(targets[entry], b.add); err != nil {
-			return nil, fmt.Errorf("book %s: %w", r.NodeHour, err)
-		}
-		delete(targets, entry)
-	}
-	b.lines = slices.Grow(b.lines, len(targets))
-	for _, t := range targets {
-		b.add(&chain{}, Booked, t)
-	}
-	slices.SortFunc(b.lines, func(x, y Line) int { return x.Compare(&y) })
+	sortLines(b.lines)
 	return b.lines, nil
 }
 
-// targets are what the entries are to be, by id.
-func (r *Rating) targets(p Periods) (map[string]*target, error) {
-	out := map[string]*target{}
+// rate adds the lines of a rating to the chains that there are.
+func (b *booking) rate(r *Rating, chains map[string]*chain) error {
+	rated := make(map[string]bool, len(r.Entries))
+	var t target // of one entry after the other
+	var none chain
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		f, err := factsOf(e, p.SetOf(e.Cluster))
-		if err != nil {
-			return nil, err
+		if rated[e.ID] {
+			return fmt.Errorf("entry %s on account %s is there twice", e.ID, e.Account)
 		}
-		if f.NodeHour != r.NodeHour {
-			return nil, fmt.Errorf("entry %s on account %s is of %s", e.ID, e.Account, f.NodeHour)
+		rated[e.ID] = true
+		if err := r.aim(&t, e, b.periods); err != nil {
+			return err
 		}
-		if out[e.ID] != nil {
-			return nil, fmt.Errorf("entry %s on account %s is there twice", e.ID, e.Account)
+		c := chains[e.ID]
+		if c == nil {
+			none = chain{}
+			c = &none
 		}
-		n, err := numbersOf(e)
-		if err != nil {
-			return nil, err
+		if err := c.reach(&t, b.add); err != nil {
+			return err
 		}
-		out[e.ID] = &target{facts: f, numbers: n, grade: e.Grade, basis: e.Basis}
 	}
-	return out, nil
+	for _, entry := range slices.Sorted(maps.Keys(chains)) {
+		if !rated[entry] {
+			if err := chains[entry].reach(nil, b.add); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sortLines puts lines in order. Those of a first rating come in the order of
+// their entries, which is theirs: then none of them is moved.
+func sortLines(lines []Line) {
+	for i := 1; i < len(lines); i++ {
+		if lines[i-1].Compare(&lines[i]) > 0 {
+			slices.SortFunc(lines, func(x, y Line) int { return x.Compare(&y) })
+			return
+		}
+	}
+}
+
+// aim sets what an entry is to be.
+func (r *Rating) aim(t *target, e *allocation.Entry, p Periods) (err error) {
+	t.grade, t.basis = e.Grade, e.Basis
+	if t.facts, err = factsOf(e, p.SetOf(e.Cluster)); err != nil {
+		return err
+	}
+	if t.facts.NodeHour != r.NodeHour {
+		return fmt.Errorf("entry %s on account %s is of %s", e.ID, e.Account, t.facts.NodeHour)
+	}
+	t.numbers, err = numbersOf(e)
+	return err
 }
 
 func lastBooking(lines []Line) (n int) {
@@ -97,13 +122,13 @@ type booking struct {
 
 // add adds one line to a chain.
 func (b *booking) add(c *chain, step Step, t *target) {
-	l := Line{
+	b.lines = append(b.lines, Line{
 		ID: idOf(t.facts.Entry, c.seq+1), Step: step, Seq: c.seq + 1, Adjusts: c.last, Booking: b.number,
 		Facts: t.facts, Grade: t.grade, Basis: t.basis, Revision: b.revision,
-	}
+	})
+	l := &b.lines[len(b.lines)-1]
 	l.Period = b.periods.place(&l.Facts)
 	l.Kind = l.kind()
 	l.put(&t.numbers)
 	c.seq, c.last = l.Seq, l.ID
-	b.lines = append(b.lines, l)
 }
