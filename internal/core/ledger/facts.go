@@ -99,10 +99,16 @@ func factsOf(e *allocation.Entry, set string) (Facts, error) {
 
 // compare orders lines by time, place and account, then by entry.
 func (f *Facts) compare(o *Facts) int {
-	return cmp.Or(
+	// Nearly all differ in their place.
+	place := cmp.Or(
 		cmp.Compare(f.StartMS, o.StartMS), strings.Compare(f.Cluster, o.Cluster), strings.Compare(f.Node, o.Node),
-		cmp.Compare(resourceOrder(f.Resource), resourceOrder(o.Resource)), strings.Compare(f.Slot, o.Slot),
-		f.Partition.Compare(o.Partition), strings.Compare(string(f.EntryKind), string(o.EntryKind)),
+		cmp.Compare(resourceOrder(f.Resource), resourceOrder(o.Resource)), strings.Compare(f.Slot, o.Slot), f.Partition.Compare(o.Partition),
+	)
+	if place != 0 {
+		return place
+	}
+	return cmp.Or(
+		strings.Compare(string(f.EntryKind), string(o.EntryKind)),
 		strings.Compare(f.Account, o.Account), strings.Compare(f.From, o.From), strings.Compare(f.Note, o.Note),
 		strings.Compare(f.Entry, o.Entry),
 	)

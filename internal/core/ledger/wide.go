@@ -4,6 +4,7 @@ package ledger
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/bits"
 	"strconv"
@@ -23,21 +24,20 @@ func WideOf(n int64) Wide { return Wide{hi: n >> 63, lo: uint64(n)} }
 
 // wideOf is a sum of byte-milliseconds; it fails beyond 127 bits, which is more
 // than any hour of any node has.
-func wideOf(t usage.Total) (w Wide, err error) {
-	if t == (usage.Total{}) {
-		return w, nil
+func wideOf(t usage.Total) (Wide, error) {
+	hi, lo := t.Halves()
+	if hi > math.MaxInt64 {
+		return Wide{}, fmt.Errorf("%s byte-milliseconds do not fit 127 bits", t)
 	}
-	err = w.UnmarshalText([]byte(t.String()))
-	return w, err
+	return Wide{hi: int64(hi), lo: lo}, nil
 }
 
 // total is the number as a sum of byte-milliseconds; it fails below 0.
-func (w Wide) total() (t usage.Total, err error) {
-	if w == (Wide{}) {
-		return t, nil
+func (w Wide) total() (usage.Total, error) {
+	if w.hi < 0 {
+		return usage.Total{}, fmt.Errorf("%s byte-milliseconds are less than nothing", w)
 	}
-	err = t.UnmarshalText([]byte(w.String()))
-	return t, err
+	return usage.TotalFrom(uint64(w.hi), w.lo), nil
 }
 
 // Add adds another number.
