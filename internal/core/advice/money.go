@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package advice
+
+import (
+	"fmt"
+
+	"github.com/gputally/gputally/internal/core/money"
+)
+
+// MoneyClass says whose money a change saves.
+type MoneyClass string
+
+// The classes. Only Cash and Avoidable make an invoice smaller.
+const (
+	Cash      MoneyClass = "cash"
+	Avoidable MoneyClass = "avoidable"
+	Capacity  MoneyClass = "capacity"
+	Enabler   MoneyClass = "enabler"
+	NoMoney   MoneyClass = "none"
+)
+
+// Money is what a change does in a month of MonthHours, in three figures that
+// are never added: the tenant's charge, the platform's capacity, the invoice.
+type Money struct {
+	Currency string `json:"currency"`
+	// ChargeDelta is by how much the workload's charge falls, nil where only a
+	// rating of the recorded windows under the change can tell.
+	ChargeDelta *money.Nano `json:"charge_delta"`
+	// FreedIdle can be handed out again, FreedStranded cannot.
+	FreedIdle     money.Nano `json:"freed_idle"`
+	FreedStranded money.Nano `json:"freed_stranded"`
+	// CashLow is by the worst day, CashMean by all of them.
+	CashLow  money.Nano `json:"cash_low"`
+	CashMean money.Nano `json:"cash_mean"`
+	// Avoidable is what need not be bought, by how long pods waited for it.
+	Avoidable money.Nano `json:"avoidable,omitempty"`
+	Class     MoneyClass `json:"class"`
+	PriceRef  string     `json:"price_ref,omitempty"`
+	Split     string     `json:"split,omitempty"`
+	Grade     string     `json:"grade,omitempty"`
+}
+
+// Price is what the device that a workload has costs. It serves a workload with
+// a whole device or MIG instance of its own for all of the time, under basis
+// held: its charge is the price of the slices then. Under another policy the
+// caller rates the recorded windows and replaces ChargeDelta.
+type Price struct {
+	Currency string
+	// DeviceHour and NodeHour are for an hour.
+	DeviceHour money.Nano
+	NodeHour   money.Nano
+	Ref        string // the row of the price book
+	Split      string // how the node's price was divided
+	Grade      string // listed or billed
+}
+
+// month is an hourly amount in a month.
+func month(hourly money.Nano) (money.Nano, error) {
+	out := hourly * MonthHours
+	if out/MonthHours != hourly {
+		return 0, fmt.Errorf("a month at %s an hour is too large an amount", hourly)
+	}
+	return out, nil
+}
+
+// part is num/den of an amount, by the division that the ledger uses.
+func part(total money.Nano, num, den int64) (money.Nano, error) {
+	if num < 0 || den < num {
+		return 0, fmt.Errorf("divide %s: %d of %d is no part", total, num, den)
+	}
+	parts, err := money.ApportionInts(total, num, den-num)
+	if err != nil {
+		return 0, err
+	}
+	return parts[0], nil
+}
+
+// money is money without figures under a price.
+func (p *Price) money(class MoneyClass) *Money {
+	return &Money{Currency: p.Currency, Class: class, PriceRef: p.Ref, Split: p.Split, Grade: p.Grade}
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package advice
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/signal"
+)
+
+// Tenant is one of those who would share a device, with its minutes.
+type Tenant struct {
+	Subject
+	// Trust names the domain of those who may see each other's faults.
+	Trust string
+	// Active and DRAM are a value per minute, the same minutes for all tenants.
+	Active, DRAM Series
+}
+
+// Series is a value for each minute, nil where not read.
+type Series []*float64
+
+// Share proposes that tenants who each have a device of one kind use one of them
+// together, by time-slicing or MPS. Their minutes are added, not their
+// percentiles.
+func Share(tenants []Tenant, mode gpu.Mode) (Recommendation, error) {
+	if len(tenants) < 2 {
+		return Recommendation{}, fmt.Errorf("sharing takes two tenants or more, there are %d", len(tenants))
+	}
+	first := &tenants[0].Subject
+	r := begin(KindShare, first)
+	r.Target.Partitions, r.Current.With = nil, nil
+	for i := range tenants {
+		r.Target.Partitions = append(r.Target.Partitions, tenants[i].Target.Partitions...)
+		r.Current.With = append(r.Current.With, tenants[i].Target.Namespace+"/"+tenants[i].Target.Owner)
+	}
+	r.ID = identity(KindShare, Target{Cluster: first.Target.Cluster, Containers: r.Current.With, Partitions: r.Target.Partitions}, first.FromMS, first.ToMS)
+	needs := shareGates(&r, tenants, mode)
+	if blocked(r.Refusals) {
+		return r.refuse(), nil
+	}
+	r.Tests = append(r.Tests, roomFor(first.Device, needs, len(tenants)))
+	r.Tests = append(r.Tests, together(tenants)...)
+	if slices.ContainsFunc(r.Tests, func(t Test) bool { return !t.Holds }) {
+		return r.refuse(Refusal{NoFit, "room for all of them at once", "the tests say what is too much; try other tenants"}), nil
+	}
+	r.Refusals = append(r.Refusals, first.latency()...)
+	r.Risk = Risk{Restart: true, Isolation: isolation(mode), Notes: []string{"several holders make signals indivisible from then on"}}
+	m, err := shareMoney(tenants)
+	return r.finish(first, Change{Resource: string(mode), Count: 1, With: r.Current.With}, m), err
+}
+
+// shareGates are the refusals of each tenant and of all together.
+func shareGates(r *Recommendation, tenants []Tenant, mode gpu.Mode) (needs uint64) {
+	bound := map[signal.Class]string{}
+	for i := range tenants {
+		t := &tenants[i]
+		own := begin(KindShare, &t.Subject)
+		own.Refusals = append(t.gates(), t.alone()...)
+		need, _ := t.memory(&own)
+		needs += need
+		own.Refusals = append(own.Refusals, t.mayShare(&tenants[0], mode)...)
+		class := t.mostly().Class
+		if other := bound[class]; other != "" && (class == signal.MemoryBound || class == signal.ComputeBound) {
+			own.Refusals = append(own.Refusals, Refusal{NoFit, "different limits: " + t.Target.Owner + " and " + other + " are both " + string(class), "put one that computes beside one that reads memory"})
+		}
+		bound[class] = t.Target.Owner
+		for _, refusal := range own.Refusals {
+			refusal.Missing = t.Target.Owner + ": " + refusal.Missing
+			r.Refusals = append(r.Refusals, refusal)
+		}
+		r.Evidence = append(r.Evidence, own.Evidence...)
+	}
+	return needs
+}
+
+func (t *Tenant) mayShare(first *Tenant, mode gpu.Mode) (out []Refusal) {
+	if t.GPUs > 1 {
+		out = append(out, Refusal{MultiGPU, "a workload on one GPU", "its GPUs wait for each other: a neighbour on one slows all"})
+	}
+	if t.Trust != first.Trust {
+		out = append(out, Refusal{TrustDomain, "one trust domain: " + t.Trust + " and " + first.Trust, "use MIG, which isolates memory and faults"})
+	}
+	if t.Device.Model != first.Device.Model {
+		out = append(out, Refusal{NoFit, "one kind of device: " + t.Device.Model + " and " + first.Device.Model, "measure it on the other first"})
+	}
+	if mode == gpu.ModeMPS && t.HaveSlices > 0 {
+		out = append(out, Refusal{MIGUnsupported, "a whole device: MPS does not serve a MIG instance here", "use time-slicing"})
+	}
+	if len(t.Active) != len(first.Active) || len(t.DRAM) != len(first.Active) || len(t.Active) == 0 {
+		out = append(out, Refusal{NoSignal, "activity and DRAM activity of the same minutes", "Hopper and later give them to the agent; before, DCGM's profiling metrics do"})
+	}
+	return out
+}
+
+func isolation(mode gpu.Mode) string {
+	if mode == gpu.ModeMPS {
+		return "one fault can end all clients; memory limits only where they are set"
+	}
+	return "none, neither of memory nor of faults: one tenant can take all the memory"
+}
+
+// roomFor is the memory test: needs, and a context for each tenant.
+func roomFor(d Device, needs uint64, tenants int) Test {
+	contexts := uint64(tenants) * tenantBytes
+	room := d.CapacityBytes - min(d.ReserveBytes+contexts, d.CapacityBytes)
+	return memoryTest("all together", needs, room)
+}
+
+// together are the tests of work: what minutes add up to, and whether any two
+// work at the same hours.
+func together(tenants []Tenant) []Test {
+	pick := func(f func(*Tenant) Series) []Series {
+		out := make([]Series, len(tenants))
+		for i := range tenants {
+			out[i] = f(&tenants[i])
+		}
+		return out
+	}
+	active := pick(func(t *Tenant) Series { return t.Active })
+	dram := pick(func(t *Tenant) Series { return t.DRAM })
+	out := []Test{sumTest("active", active, 1), sumTest("dram", dram, signal.DRAMPeak)}
+	for i := range active {
+		for j := range i {
+			names := tenants[j].Target.Owner + ", " + tenants[i].Target.Owner
+			c, ok := correlation(hourly(active[j]), hourly(active[i]))
+			out = append(out, Test{Of: names, Name: "correlation of hours", Sum: "Pearson", Value: c, Limit: CorrelationMost, Holds: ok && c < CorrelationMost})
+		}
+	}
+	return out
+}
+
+// sumTest is the p99 of the summed minutes. Too few minutes in which all were
+// read are no p99, and do not hold.
+func sumTest(name string, all []Series, peak float64) Test {
+	var s signal.Spread
+	for m := range all[0] {
+		var sum float64
+		for _, one := range all {
+			if one[m] == nil {
+				sum = -1
+				break
+			}
+			sum += *one[m]
+		}
+		s.Add(&sum, 1)
+	}
+	v, ok := s.Quantile(990)
+	ok = ok && float64(s.ReadMS()) >= MinMeasured*float64(len(all[0]))
+	return Test{Of: "all together", Name: name, Sum: fmt.Sprintf("p99 of %d summed minutes / %.2f", s.ReadMS(), peak), Value: v / peak, Limit: SharedMost, Holds: ok && v/peak <= SharedMost}
+}
+
+// shareMoney: one card stays, the others are given back. The tenants then pay by
+// what they hold.
+func shareMoney(tenants []Tenant) (*Money, error) {
+	first := &tenants[0].Subject
+	if first.Price == nil {
+		return nil, nil
+	}
+	m, err := first.cardsMoney(len(tenants) - 1)
+	if err != nil {
+		return nil, err
+	}
+	var held uint64
+	for i := range tenants {
+		if tenants[i].MeanBytes == nil {
+			m.ChargeDelta = nil
+			return m, nil
+		}
+		held += *tenants[i].MeanBytes
+	}
+	card, err := month(first.Price.DeviceHour)
+	if err != nil {
+		return nil, err
+	}
+	rest := first.Device.CapacityBytes - min(held, first.Device.CapacityBytes)
+	parts, err := money.Apportion(card, []*big.Rat{new(big.Rat).SetUint64(held), new(big.Rat).SetUint64(rest)})
+	if err != nil {
+		return nil, err
+	}
+	delta := m.FreedIdle + parts[1]
+	m.ChargeDelta, m.FreedIdle = &delta, delta
+	return m, nil
+}
