@@ -27,7 +27,8 @@ type Money struct {
 	// ChargeDelta is by how much the workload's charge falls, nil where only a
 	// rating of the recorded windows under the change can tell.
 	ChargeDelta *money.Nano `json:"charge_delta"`
-	// FreedIdle can be handed out again, FreedStranded cannot.
+	// FreedIdle can be handed out again, FreedStranded cannot. Below 0 the
+	// account shrinks, as idle does with a node that goes.
 	FreedIdle     money.Nano `json:"freed_idle"`
 	FreedStranded money.Nano `json:"freed_stranded"`
 	// CashLow is by the worst day, CashMean by all of them.

@@ -96,7 +96,9 @@ func (s *Subject) slower(p Profile) Risk {
 }
 
 // sliceMoney is the money of moving to a profile. The card is paid as before: it
-// frees slices, and cash only in a plan that empties a node.
+// frees slices, and cash only in a plan that empties a node. Beside other
+// instances all freed slices count as idle: what strands depends on a layout that
+// a plan decides.
 func (s *Subject) sliceMoney(p Profile) (*Money, error) {
 	if s.Price == nil {
 		return nil, nil

@@ -37,12 +37,13 @@ func (m Minute) idle(work Work) bool {
 
 // Option is one way of a proposal, with what it would have done.
 type Option struct {
-	StopAfterMS int64      `json:"stop_after_ms"`
-	StoppedMS   int64      `json:"stopped_ms"`
-	Stops       int        `json:"stops"`
-	ColdStarts  int        `json:"cold_starts"`
-	CashLow     money.Nano `json:"cash_low"`
-	CashMean    money.Nano `json:"cash_mean"`
+	StopAfterMS int64 `json:"stop_after_ms"`
+	StoppedMS   int64 `json:"stopped_ms"`
+	Stops       int   `json:"stops"`
+	ColdStarts  int   `json:"cold_starts"`
+	// CashLow is by the worst day, CashMean by all; nil without a price.
+	CashLow  *money.Nano `json:"cash_low"`
+	CashMean *money.Nano `json:"cash_mean"`
 }
 
 // Reclaim is what a reclaim of idle time depends on beside the windows.
@@ -129,17 +130,23 @@ func (s *Subject) replay(minutes []Minute, wait int64, how Reclaim) (Option, err
 		cash += x.to - from
 		spread(days, from, x.to)
 	}
-	if s.Price == nil || !how.NodeGoes {
+	if s.Price == nil {
+		return o, nil
+	}
+	if !how.NodeGoes {
+		o.CashLow, o.CashMean = new(money.Nano), new(money.Nano)
 		return o, nil
 	}
 	node, err := month(s.Price.NodeHour)
 	if err != nil {
 		return o, err
 	}
-	if o.CashMean, err = part(node, cash, s.ToMS-s.FromMS); err != nil {
+	mean, err := part(node, cash, s.ToMS-s.FromMS)
+	if err != nil {
 		return o, err
 	}
-	o.CashLow, err = part(node, worstDay(days, s.FromMS, s.ToMS), dayMS)
+	low, err := part(node, worstDay(days, s.FromMS, s.ToMS), dayMS)
+	o.CashLow, o.CashMean = &low, &mean
 	return o, err
 }
 
@@ -200,10 +207,9 @@ func (s *Subject) reclaimMoney(o Option, how Reclaim) (*Money, error) {
 	}
 	m := s.Price.money(Capacity)
 	m.ChargeDelta = &delta
-	if !how.NodeGoes {
-		m.FreedIdle = delta
-		return m, nil
+	if how.NodeGoes && o.CashMean != nil {
+		m.Class, m.CashLow, m.CashMean = Cash, *o.CashLow, *o.CashMean
 	}
-	m.Class, m.CashLow, m.CashMean = Cash, o.CashLow, o.CashMean
+	m.FreedIdle = delta - m.CashMean
 	return m, nil
 }

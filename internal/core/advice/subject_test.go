@@ -3,6 +3,7 @@
 package advice
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -89,6 +90,15 @@ func advised(t *testing.T, r Recommendation, err error) {
 	if r.State != Advised || r.Proposed == nil || r.Confidence == "" || r.ID == "" {
 		t.Fatalf("%s is %s: %v, tests %+v", r.Kind, r.State, r.Refusals, r.Tests)
 	}
+	balanced(t, r)
+}
+
+// balanced: what a charge falls by lands somewhere, or is no longer paid.
+func balanced(t *testing.T, r Recommendation) {
+	t.Helper()
+	if m := r.Money; m != nil && m.ChargeDelta != nil && *m.ChargeDelta != m.FreedIdle+m.FreedStranded+m.CashMean {
+		t.Errorf("%s: charge falls by %v, of which %v + %v is freed and %v saved", r.Kind, *m.ChargeDelta, m.FreedIdle, m.FreedStranded, m.CashMean)
+	}
 }
 
 // cashIs checks the three figures and whose they are.
@@ -107,7 +117,7 @@ func passed(t *testing.T, r Recommendation, of, name string, value float64, hold
 	t.Helper()
 	for _, x := range r.Tests {
 		if x.Of == of && x.Name == name {
-			if d := x.Value - value; d > 0.0051 || d < -0.0051 || x.Holds != holds {
+			if d := math.Abs(x.Value - value); d > max(0.0051, value*1e-6) || x.Holds != holds {
 				t.Errorf("%s of %s is %.4f (%s), holds %v; want %.2f, %v", name, of, x.Value, x.Sum, x.Holds, value, holds)
 			}
 			return

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package advice
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gputally/gputally/internal/core/money"
+)
+
+// TestExample10: an LLM on an A100 of its own goes to an L40S, not to an L4 and
+// not to a T4.
+func TestExample10(t *testing.T) {
+	s := subject(t)
+	s.PeakBytes, s.DRAM, s.Tensor, s.LatencyDeclared = p(gb(18/1.15)), level(0.22), level(0.15), true
+	s.ToMS = 14 * dayMS
+	s.Price.NodeHour, s.Price.DeviceHour = usd(t, "3.67"), usd(t, "3.67")
+	shape := func(name, price string, memory, bandwidth, tensor float64, capability int) Shape {
+		return Shape{Name: name, Device: Device{Model: name, CapacityBytes: gb(memory), Bandwidth: bandwidth, Tensor: tensor, Capability: capability}, NodeHour: usd(t, price), HostFits: true}
+	}
+	l40s, l4, t4 := shape("n1l", "1.90", 45, 864, 362, 89), shape("n1x", "0.80", 22.5, 300, 121, 89), shape("n1t", "0.50", 24, 8640, 650, 75)
+	r, err := OtherShape(s, []Shape{l40s, t4, l4, shape("dear", "4.00", 140, 4800, 989, 90)}, 80)
+	advised(t, r, err)
+	if r.Proposed.Model != "n1l" || r.Confidence != Medium || math.Abs(r.Risk.SlowdownBound-2.31) > 0.005 {
+		t.Errorf("%s, %s, bound %v", r.Proposed.Model, r.Confidence, r.Risk.SlowdownBound)
+	}
+	passed(t, r, "n1l", "dram", 0.64, true)
+	passed(t, r, "n1l", "tensor", 0.13, true)
+	passed(t, r, "n1x", "dram", 1.83, false)
+	passed(t, r, "n1t", "compute capability", 80, false)
+	cashIs(t, r.Money, Cash, "1292.10", "0", "1292.10")
+	r, err = OtherShape(s, []Shape{t4}, 80)
+	refused(t, r, err, ArchUnsupported)
+	r, err = OtherShape(s, []Shape{l4}, 80)
+	refused(t, r, err, NoFit)
+	l40s.HostFits = false
+	r, err = OtherShape(s, []Shape{l40s}, 80)
+	refused(t, r, err, NoFit)
+	s.Price = nil
+	r, err = OtherShape(s, nil, 80)
+	refused(t, r, err, NoPrice)
+}
+
+// TestExample11: asking for less CPU gives back GPUs that nobody could have. They
+// avoid a purchase while pods wait for them.
+func TestExample11(t *testing.T) {
+	s := subject(t)
+	h := Host{AllocatableMilli: 96_000, GPUs: 8, UsedGPUs: 4, Replicas: 4, RequestMilli: 24_000, P999Milli: p(int64(6_000)), PendingMS: s.ToMS / 24 * 20}
+	r, err := CPURequest(s, h)
+	advised(t, r, err)
+	if r.Proposed.CPUMilli != 7_000 || r.Money.Class != Avoidable || r.Money.Avoidable != usd(t, "7300") || r.Money.CashMean != 0 {
+		t.Errorf("%+v, %+v", r.Proposed, r.Money)
+	}
+	if r.Money.FreedIdle+r.Money.FreedStranded != 0 || r.Money.FreedIdle != usd(t, "8760") {
+		t.Errorf("stranded becomes idle: %v, %v", r.Money.FreedIdle, r.Money.FreedStranded)
+	}
+	h.PendingMS = 0
+	if r, err = CPURequest(s, h); r.Money.Class != Capacity || r.Money.Avoidable != 0 {
+		t.Errorf("nobody waits: %+v, %v", r.Money, err)
+	}
+	for _, c := range []struct {
+		code Code
+		set  func(*Host)
+	}{
+		{NoSignal, func(h *Host) { h.P999Milli = nil }},
+		{NoCapacityEffect, func(h *Host) { h.AllocatableMilli = 192_000 }},
+		{NoFit, func(h *Host) { h.P999Milli = p(int64(23_000)) }},
+	} {
+		x := h
+		c.set(&x)
+		r, err := CPURequest(s, x)
+		refused(t, r, err, c.code)
+	}
+}
+
+// TestNominalSizes: on an H200 an eighth of the card is more than its smallest
+// profile has; the profile's own bytes count.
+func TestNominalSizes(t *testing.T) {
+	s := subject(t)
+	s.Device.CapacityBytes, s.Device.SMs = gb(140), 132
+	s.SM, s.DRAM, s.PeakBytes = level(0.05), level(0.02), p(gb(14.5)) // 16.675 GiB with the margin; 140 / 8 = 17.5
+	r, err := SmallerProfile(s, h200Profiles)
+	advised(t, r, err)
+	if r.Proposed.Profile != "1g.35gb" {
+		t.Errorf("%s", r.Proposed.Profile)
+	}
+	passed(t, r, "1g.18gb", "memory", 16.675*(1<<30), false)
+}
+
+// TestPeaksCount: the most ever held sizes memory, not what was held most of the
+// time, and a percentile of work is not its mean.
+func TestPeaksCount(t *testing.T) {
+	s := subject(t)
+	s.PeakBytes = p(gb(18)) // for a minute: a percentile would not see it
+	r, err := SmallerProfile(s, a100Profiles)
+	advised(t, r, err)
+	if r.Proposed.Profile == "1g.10gb" {
+		t.Error("sized below its peak")
+	}
+	s = subject(t)
+	s.SM.Add(p(0.6), dayMS/50) // two minutes in a hundred
+	if r, err = SmallerProfile(s, a100Profiles); err != nil || *r.Need.SM != 0.6 {
+		t.Errorf("SM need %v", *r.Need.SM)
+	}
+	s.Work, s.Runs = Training, 3
+	if r, err = SmallerProfile(s, a100Profiles); err != nil || *r.Need.SM != 0.1 {
+		t.Errorf("SM need of a batch job %v", *r.Need.SM)
+	}
+}
+
+// TestFromAnInstance: a smaller instance in place of an instance.
+func TestFromAnInstance(t *testing.T) {
+	s := subject(t)
+	s.HaveSlices, s.HaveSMs = 4, 42
+	r, err := SmallerProfile(s, a100Profiles)
+	advised(t, r, err)
+	passed(t, r, "1g.10gb", "sm", 0.30, true)
+	var want money.Nano
+	want, _ = part(usd(t, "2190"), 3, 8)
+	if *r.Money.ChargeDelta != want {
+		t.Errorf("charge %v, want %v", *r.Money.ChargeDelta, want)
+	}
+}
