@@ -35,8 +35,10 @@ type Limits struct {
 	// Rows is how many rows a report may have (100,000).
 	Rows int
 	// AtOnce is how many reports, checks, exports, what-ifs and imports run at a
-	// time (8). Others are told to come again.
-	AtOnce int
+	// time (8). Others wait for as long as Patience (10 s), then they are told to
+	// come again: a page with a dozen panels asks for all of them at once.
+	AtOnce   int
+	Patience time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -55,6 +57,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.AtOnce <= 0 {
 		l.AtOnce = 8
+	}
+	if l.Patience <= 0 {
+		l.Patience = 10 * time.Second
 	}
 	return l
 }

@@ -70,17 +70,20 @@ func barred(d *access.Denied) *v1.Problem {
 	return problem(http.StatusUnauthorized, v1.CodeUnauthorized, d.Why, d.Hint)
 }
 
-// crowd bounds how many heavy requests run at a time.
+// crowd bounds how many heavy requests run at a time. Others wait for their turn.
 func (h *handler) crowd(ctx huma.Context, next func(huma.Context)) {
 	if ctx.Operation().Metadata[heavy] != true {
 		next(ctx)
 		return
 	}
+	waited := time.NewTimer(h.Limits.Patience)
+	defer waited.Stop()
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
 		next(ctx)
-	default:
+	case <-ctx.Context().Done(): // nobody waits for an answer
+	case <-waited.C:
 		_, w := humago.Unwrap(ctx)
 		p, _ := h.shape(&journal.Busy{After: 2 * time.Second, Why: "as many requests as the server works on at a time are under way"})
 		w.Header().Set("Retry-After", "2")

@@ -299,7 +299,7 @@ func TestAnswersThatBreakOff(t *testing.T) {
 // next gets in.
 func TestCrowd(t *testing.T) {
 	f := &faulty{Books: readOnly(t), enter: make(chan struct{}), leave: make(chan struct{})}
-	s, _ := serve(t, f, func(o *api.Options) { o.Limits.AtOnce = 1 })
+	s, _ := serve(t, f, func(o *api.Options) { o.Limits.AtOnce, o.Limits.Patience = 1, time.Millisecond })
 	done := make(chan int)
 	ask := func() {
 		resp, err := http.Get(s.URL + api.Prefix + "/report?month=2026-11")
@@ -325,6 +325,34 @@ func TestCrowd(t *testing.T) {
 	f.leave <- struct{}{}
 	if got := <-done; got != 200 {
 		t.Errorf("after the first, one got %d", got)
+	}
+}
+
+// TestCrowdWaits: requests beyond what the server works on wait for their turn.
+func TestCrowdWaits(t *testing.T) {
+	const many = 12
+	f := &faulty{Books: readOnly(t), enter: make(chan struct{}), leave: make(chan struct{})}
+	s, _ := serve(t, f, func(o *api.Options) { o.Limits.AtOnce, o.Limits.Patience = 2, time.Hour })
+	done := make(chan int, many)
+	for range many {
+		go func() {
+			resp, err := http.Get(s.URL + api.Prefix + "/report?month=2026-11")
+			if err != nil {
+				done <- 0
+				return
+			}
+			_ = resp.Body.Close()
+			done <- resp.StatusCode
+		}()
+	}
+	for range many {
+		<-f.enter
+		f.leave <- struct{}{}
+	}
+	for range many {
+		if got := <-done; got != 200 {
+			t.Errorf("one got %d", got)
+		}
 	}
 }
 
