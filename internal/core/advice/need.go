@@ -44,6 +44,9 @@ func (s *Subject) memory(r *Recommendation) (need uint64, ok bool) {
 	need, ok = withMargin(own)
 	r.Need.HardBytes = &need
 	r.Evidence = append(r.Evidence, Evidence{"held_bytes", "max", float64(own), "bytes", s.PeakGrade})
+	if s.P999Bytes != nil {
+		r.Evidence = append(r.Evidence, Evidence{"held_bytes", "p99.9", float64(*s.P999Bytes), "bytes", s.PeakGrade})
+	}
 	return need, ok
 }
 

@@ -32,6 +32,11 @@ func TestExample10(t *testing.T) {
 	cashIs(t, r.Money, Cash, "1292.10", "0", "1292.10")
 	r, err = OtherShape(s, []Shape{t4}, 80)
 	refused(t, r, err, ArchUnsupported)
+	r, err = OtherShape(s, []Shape{shape("dear", "4.00", 140, 4800, 989, 90), shape("same", "3.67", 140, 4800, 989, 90)}, 80)
+	refused(t, r, err, NoFit)
+	if len(r.Tests) != 0 {
+		t.Errorf("what costs no less was tried: %+v", r.Tests)
+	}
 	r, err = OtherShape(s, []Shape{l4}, 80)
 	refused(t, r, err, NoFit)
 	l40s.HostFits = false
@@ -66,6 +71,8 @@ func TestExample11(t *testing.T) {
 		{NoSignal, func(h *Host) { h.P999Milli = nil }},
 		{NoCapacityEffect, func(h *Host) { h.AllocatableMilli = 192_000 }},
 		{NoFit, func(h *Host) { h.P999Milli = p(int64(23_000)) }},
+		{NoCapacityEffect, func(h *Host) { h.AllocatableMilli, h.OtherMilli = 196_000, 100_000; h.P999Milli = p(int64(20_900)) }},
+		{NoCapacityEffect, func(h *Host) { h.OtherMilli = 62_000 }},
 	} {
 		x := h
 		c.set(&x)

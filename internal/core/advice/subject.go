@@ -59,6 +59,9 @@ type Subject struct {
 	PeakBytes *uint64
 	LeakBytes uint64
 	MeanBytes *uint64
+	// P999Bytes is what it held but for a thousandth of the time: shown beside
+	// the peak, never sized by.
+	P999Bytes *uint64
 	PeakGrade gpu.Grade
 	// Engine is the program that takes memory in advance, "" for none. Pool is
 	// what it told of itself.
