@@ -219,16 +219,30 @@ func (r *Rater) readRated(ctx context.Context, w *stretch) error {
 
 func (w *stretch) isDue(h ledger.NodeHour) bool { _, ok := w.due[h]; return ok }
 
-// touching are the batches that touch an hour, by their window or by their gap.
-func touching(batches []usage.Batch, hour int64) (out []usage.Batch) {
-	end := hour + time.Hour.Milliseconds()
+// touching are the batches that touch an hour, by their window or by their gap. Where
+// all do, which is so where one hour is rated, they are those given.
+func touching(batches []usage.Batch, hour int64) []usage.Batch {
+	n := 0
 	for i := range batches {
-		b := &batches[i]
-		if overlaps(usage.Span{StartMS: b.StartMS, DurationMS: b.DurationMS}, hour, end) || b.Gap != nil && overlaps(b.Gap.Span, hour, end) {
-			out = append(out, *b)
+		if touches(&batches[i], hour) {
+			n++
+		}
+	}
+	if n == len(batches) {
+		return batches
+	}
+	out := make([]usage.Batch, 0, n)
+	for i := range batches {
+		if touches(&batches[i], hour) {
+			out = append(out, batches[i])
 		}
 	}
 	return out
+}
+
+func touches(b *usage.Batch, hour int64) bool {
+	end := hour + time.Hour.Milliseconds()
+	return overlaps(usage.Span{StartMS: b.StartMS, DurationMS: b.DurationMS}, hour, end) || b.Gap != nil && overlaps(b.Gap.Span, hour, end)
 }
 
 func overlaps(s usage.Span, from, to int64) bool {

@@ -139,31 +139,47 @@ type Quantities struct {
 	RequestByteMS     usage.Total `json:"request_byte_ms,omitzero"`
 }
 
-// who is the part of an entry's key that tells holders apart: a pod by its UID
-// (a name is only a label), a host holder by its unit, else the account.
-func (e *Entry) who() string {
+// whose is the part of an entry's key that tells holders apart: a pod by its UID
+// (a name is only a label), a host holder by its unit, else the account. It is two
+// texts, of which who is made.
+func (e *Entry) whose() (kind, name string) {
 	switch e.Holder.Kind {
 	case workload.KindPod, workload.KindDaemon:
-		return "pod:" + e.Holder.PodKey()
+		return "pod:", e.Holder.PodKey()
 	case workload.KindHost:
-		return "host:" + e.Holder.Unit
+		return "host:", e.Holder.Unit
 	}
-	return "account:" + e.Account
+	return "account:", e.Account
+}
+
+func (e *Entry) who() string {
+	kind, name := e.whose()
+	return kind + name
 }
 
 // identify sets the entry's id: 128 bits of a hash over its dimensions.
 func (e *Entry) identify() {
 	var room [512]byte // for nearly all
+	var digits [20]byte
 	b := room[:0]
-	for _, f := range []string{
-		e.Cluster, e.Node, strconv.FormatInt(e.StartMS, 10), string(e.Resource), e.Slot,
-		e.Partition.String(), string(e.Kind), e.who(), e.From, e.Note, e.Policy,
-	} {
-		b = append(strconv.AppendInt(b, int64(len(f)), 10), ':')
-		b = append(b, f...)
+	for _, f := range [...]string{e.Cluster, e.Node, string(strconv.AppendInt(digits[:0], e.StartMS, 10)), string(e.Resource), e.Slot, e.Partition.String(), string(e.Kind)} {
+		b = appendField(b, f, "")
+	}
+	kind, name := e.whose()
+	b = appendField(b, kind, name)
+	for _, f := range [...]string{e.From, e.Note, e.Policy} {
+		b = appendField(b, f, "")
 	}
 	sum := sha256.Sum256(b)
-	e.ID = hex.EncodeToString(sum[:16])
+	var id [32]byte
+	hex.Encode(id[:], sum[:16])
+	e.ID = string(id[:])
+}
+
+// appendField writes a text of two parts, behind its length.
+func appendField(b []byte, first, second string) []byte {
+	b = append(strconv.AppendInt(b, int64(len(first)+len(second)), 10), ':')
+	return append(append(b, first...), second...)
 }
 
 // compare orders entries by time, place, kind and account, then by what tells

@@ -45,18 +45,9 @@ func Explain(h Hour, p Policy) ([]Line, error) {
 	return r.lines, nil
 }
 
-// explainLines explains the lines of a pot, whose entries are the last there are.
-func (r *rater) explainLines(lines []weighed, s scale, cost *money.Nano, ms int64) {
-	entries := r.entries[len(r.entries)-len(lines):]
-	for i := range lines {
-		l := explainLine(&lines[i], s, cost, ms)
-		l.Entry = entries[i]
-		r.lines = append(r.lines, l)
-	}
-}
-
-// explainLine explains one line of a pot, all but its entry.
-func explainLine(w *weighed, s scale, cost *money.Nano, ms int64) Line {
+// explain explains one line of a pot.
+func (p *settled) explain(line int, e Entry) Line {
+	w, s, cost, ms := &p.lines[line], p.scale, p.cost, p.ms
 	of := func(n *big.Int) *big.Rat { return new(big.Rat).SetFrac(n, s.all) }
 	var asked [askedKept + 1]big.Int
 	for _, t := range w.terms {
@@ -64,7 +55,7 @@ func explainLine(w *weighed, s scale, cost *money.Nano, ms int64) Line {
 		asked[t.part].Add(&asked[t.part], n.Mul(n, s.dens[t.den]))
 	}
 	l := Line{
-		Held: of(&asked[askedHeld]), Reserved: of(&asked[askedReserve]), Unused: of(&asked[askedKept]),
+		Entry: e, Held: of(&asked[askedHeld]), Reserved: of(&asked[askedReserve]), Unused: of(&asked[askedKept]),
 		ForHeld: of(&w.parts[held]), ForUnused: of(&w.parts[kept]), ForOther: of(&w.parts[other]),
 		Weight: of(&w.weight), Of: ms, Cost: cost,
 	}

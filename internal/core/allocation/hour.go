@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/usage"
 )
@@ -48,7 +47,7 @@ func Allocate(h Hour, p Policy) (Result, error) {
 		return Result{}, err
 	}
 	entries := r.entries
-	if p.Scope != ScopeGiven {
+	if p.Scope != ScopeGiven && len(p.Distribute) > 0 {
 		if entries, err = Distribute(entries, p); err != nil {
 			return Result{}, err
 		}
@@ -65,28 +64,37 @@ func rate(h Hour, p Policy, explain bool) (*rater, error) {
 	if r.hour, err = h.inOrder(r); err != nil {
 		return nil, err
 	}
-	by := map[gpu.UUID][]device{}
-	for i := range r.hour.Batches {
-		b := &r.hour.Batches[i]
+	r.nodes = make([]stretch, 0, len(r.batches))
+	for i, b := range r.batches {
 		if b.Gap != nil {
 			continue
 		}
-		if err := devicesOf(b, by); err != nil {
-			return nil, err
-		}
 		r.nodes = append(r.nodes, stretch{from: b.StartMS, until: b.StartMS + b.DurationMS, good: len(b.Pods) > 0, batch: b, ref: i})
 	}
-	r.cards = cardsOf(by)
+	if r.cards, err = cardsOf(r.batches); err != nil {
+		return nil, err
+	}
 	for i := range r.hour.Costs {
 		if err := r.piece(&r.hour.Costs[i]); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(r.entries, func(a, b Entry) int { return a.compare(&b) })
+	sortEntries(r.entries)
 	return r, nil
 }
 
-// inOrder checks the hour and puts its parts in order, each batch once.
+// sortEntries puts entries in order. Pot after pot they mostly are, and they are
+// large to move.
+func sortEntries(list []Entry) {
+	for i := 1; i < len(list); i++ {
+		if list[i-1].compare(&list[i]) > 0 {
+			slices.SortStableFunc(list, func(a, b Entry) int { return a.compare(&b) })
+			return
+		}
+	}
+}
+
+// inOrder checks the hour and puts its parts in order, each batch once (r.batches).
 func (h Hour) inOrder(r *rater) (Hour, error) {
 	if len(h.Costs) == 0 && len(h.Batches) == 0 {
 		return h, nil // the node did not exist
@@ -100,10 +108,10 @@ func (h Hour) inOrder(r *rater) (Hour, error) {
 		return h, fmt.Errorf("allocate: %w", err)
 	}
 	var err error
-	if out.Batches, err = once(h.Batches, r); err != nil {
+	if r.batches, err = once(h.Batches, r); err != nil {
 		return h, fmt.Errorf("allocate: %w", err)
 	}
-	for _, b := range out.Batches {
+	for _, b := range r.batches {
 		if c := &out.Costs[0]; b.Node != c.Node || b.Cluster != c.Cluster {
 			return h, fmt.Errorf("allocate: batch %s/%s/%d is of node %s of cluster %q, the cost of node %s of cluster %q",
 				b.Agent, b.Boot, b.Seq, b.Node, b.Cluster, c.Node, c.Cluster)
@@ -137,15 +145,18 @@ func checkCosts(costs []pricing.NodeCost) error {
 
 // once leaves each batch once, in order of time. A batch is never changed: two
 // contents under one name are an error, for one of them is false.
-func once(batches []usage.Batch, r *rater) ([]usage.Batch, error) {
-	out := slices.Clone(batches)
-	slices.SortStableFunc(out, func(a, b usage.Batch) int {
+func once(batches []usage.Batch, r *rater) ([]*usage.Batch, error) {
+	out := make([]*usage.Batch, len(batches))
+	for i := range batches {
+		out[i] = &batches[i]
+	}
+	slices.SortStableFunc(out, func(a, b *usage.Batch) int {
 		return cmp.Or(strings.Compare(a.Agent, b.Agent), strings.Compare(a.Boot, b.Boot), cmp.Compare(a.Seq, b.Seq))
 	})
 	kept := out[:0]
 	for _, b := range out {
 		if n := len(kept); n > 0 && kept[n-1].Agent == b.Agent && kept[n-1].Boot == b.Boot && kept[n-1].Seq == b.Seq {
-			if !same(&kept[n-1], &b) {
+			if !same(kept[n-1], b) {
 				return nil, fmt.Errorf("batch %s/%s/%d is there twice with different content; find out which is true and leave the other out", b.Agent, b.Boot, b.Seq)
 			}
 			r.remarks = append(r.remarks, Remark{Kind: Duplicate, Detail: fmt.Sprintf("batch %s/%s/%d was given more than once and counts once", b.Agent, b.Boot, b.Seq)})
@@ -153,7 +164,7 @@ func once(batches []usage.Batch, r *rater) ([]usage.Batch, error) {
 		}
 		kept = append(kept, b)
 	}
-	slices.SortStableFunc(kept, func(a, b usage.Batch) int { return cmp.Compare(a.StartMS, b.StartMS) })
+	slices.SortStableFunc(kept, func(a, b *usage.Batch) int { return cmp.Compare(a.StartMS, b.StartMS) })
 	return kept, nil
 }
 

@@ -48,14 +48,14 @@ func (r *rater) host(of Resource, cost money.Nano, perMS uint64, what ask) error
 	}
 	to, from := &pot{explain: r.explain}, r.cost.StartMS
 	b := to.of(gpu.PartitionID{})
-	segments, _ := timeline(r.nodes, from, from+r.cost.DurationMS, r.cuts)
-	for _, seg := range segments {
-		if seg.ref < 0 || perMS == 0 || len(r.hour.Batches[seg.ref].Pods) == 0 {
+	r.segments, _ = timeline(r.segments[:0], r.nodes, from, from+r.cost.DurationMS, r.cuts)
+	for _, seg := range r.segments {
+		if seg.ref < 0 || perMS == 0 || len(r.batches[seg.ref].Pods) == 0 {
 			r.plain(to, b.platform(Unmeasured, ""), unmeasured, uint64(seg.until-seg.from), whole)
 			continue
 		}
 		w := window{rater: r, pot: to, book: b, of: of, perMS: perMS, what: what, seg: seg}
-		w.divide(&r.hour.Batches[seg.ref])
+		w.divide(r.batches[seg.ref])
 	}
 	return r.settle(to, of, "", paid, r.cost.DurationMS)
 }

@@ -42,6 +42,7 @@ type cell struct {
 	holder    workload.Holder
 	title     string // the entry's account, once the pot is settled
 	terms     []term
+	room      [2]term // for the terms of most
 	fractions []fraction
 	amounts   Quantities
 	worst     int // grade of what it claimed
@@ -85,9 +86,12 @@ type book struct {
 	model, profile string
 	modes          modeClock
 	cells          []*cell
-	pods           map[podKey]*cell
-	next           int // the line to try first
+	pods           map[podKey]*cell // of a book with many lines
+	next           int              // the line to try first
 }
+
+// fewCells is up to how many lines are looked through one by one.
+const fewCells = 16
 
 type podKey struct {
 	pod  string
@@ -101,7 +105,7 @@ func (p *pot) of(id gpu.PartitionID) *book {
 			return b
 		}
 	}
-	b := &book{partition: id, pods: map[podKey]*cell{}}
+	b := &book{partition: id}
 	p.books = append(p.books, b)
 	return b
 }
@@ -160,7 +164,7 @@ func (b *book) line(k cellKey, h workload.Holder) *cell {
 		}
 	}
 	c := &cell{cellKey: k, book: b, holder: h}
-	b.cells = append(b.cells, c)
+	b.append(c)
 	return c
 }
 
@@ -177,17 +181,50 @@ func (b *book) pod(h workload.Holder, leak bool) *cell {
 		b.next++
 		return b.cells[b.next-1].named(h)
 	}
-	c := b.pods[k]
+	c := b.known(k)
 	if c == nil {
-		c = &cell{cellKey: cellKey{kind: Direct, pod: k.pod}, book: b, at: len(b.cells)}
+		c = &cell{cellKey: cellKey{kind: Direct, pod: k.pod}, book: b}
 		if leak {
 			c.kind = Leak
 		}
-		b.pods[k] = c
-		b.cells = append(b.cells, c)
+		b.append(c)
 	}
 	b.next = c.at + 1
 	return c.named(h)
+}
+
+// known is the line of a pod that has one.
+func (b *book) known(k podKey) *cell {
+	if b.pods != nil {
+		return b.pods[k]
+	}
+	for _, c := range b.cells {
+		if c.kind != Platform && c.podKey() == k {
+			return c
+		}
+	}
+	return nil
+}
+
+// append adds a line.
+func (b *book) append(c *cell) {
+	c.at = len(b.cells)
+	b.cells = append(b.cells, c)
+	switch {
+	case b.pods != nil:
+		b.remember(c)
+	case len(b.cells) > fewCells:
+		b.pods = make(map[podKey]*cell, 4*fewCells)
+		for _, c := range b.cells {
+			b.remember(c)
+		}
+	}
+}
+
+func (b *book) remember(c *cell) {
+	if c.kind != Platform {
+		b.pods[c.podKey()] = c
+	}
 }
 
 func (c *cell) podKey() podKey { return podKey{c.pod, c.kind == Leak} }
@@ -214,6 +251,9 @@ func (c *cell) add(den uint16, grade int, p part, n wide) {
 			t.n = t.n.plus(n)
 			return
 		}
+	}
+	if c.terms == nil {
+		c.terms = c.room[:0]
 	}
 	c.terms = append(c.terms, term{den, uint8(grade), p, n})
 }

@@ -5,6 +5,7 @@ package allocation
 import (
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/pricing"
+	"github.com/gputally/gputally/internal/core/usage"
 )
 
 // rater divides one hour of one node.
@@ -12,6 +13,7 @@ type rater struct {
 	policy  Policy
 	name    string // the policy's
 	hour    Hour
+	batches []*usage.Batch // each once, in order of time
 	cards   []card
 	nodes   []stretch // the times of the batches
 	cuts    []int64   // where the node became or ceased to be unschedulable
@@ -23,6 +25,13 @@ type rater struct {
 	remarks []Remark
 	mark    uint64
 	cost    *pricing.NodeCost // the piece at hand
+
+	// What follows is of the seat, or of the node's resource, at hand: the next uses
+	// its memory again.
+	stretches []stretch
+	pieces    []located
+	segments  []segment
+	settled   []settled // of the piece of the hour
 }
 
 func (r *rater) divide(p portion) { r.divideBy(r.policy.basis(), p) }
@@ -40,19 +49,24 @@ func (r *rater) piece(cost *pricing.NodeCost) error {
 			return err
 		}
 	}
-	return r.node()
+	if err := r.node(); err != nil {
+		return err
+	}
+	r.enter()
+	return nil
 }
 
 // seat divides one slot's time and cost.
 func (r *rater) seat(s seat) error {
 	from, until := r.cost.StartMS, r.cost.StartMS+r.cost.DurationMS
-	list, pieces := stretchesOf(s.cards)
-	segments, doubled := timeline(list, from, until, r.cuts)
+	r.stretch(s.cards)
+	var doubled int64
+	r.segments, doubled = timeline(r.segments[:0], r.stretches, from, until, r.cuts)
 	to, total := &pot{explain: r.explain}, r.cost.DurationMS
 	last := s.known
-	for _, seg := range segments {
+	for _, seg := range r.segments {
 		if seg.ref >= 0 {
-			p := pieces[seg.ref]
+			p := r.pieces[seg.ref]
 			last = p.piece.rec.Partition.Device
 			r.segment(to, p.device, p.piece, seg)
 			continue
@@ -73,20 +87,21 @@ type located struct {
 	piece  *piece
 }
 
-func stretchesOf(cards []card) (list []stretch, pieces []located) {
+// stretch lists the times of which the cards' records tell.
+func (r *rater) stretch(cards []card) {
+	r.stretches, r.pieces = r.stretches[:0], r.pieces[:0]
 	for _, c := range cards {
 		for i := range c.days {
 			d := &c.days[i]
 			for k := range d.whole {
 				p := &d.whole[k]
-				list = append(list, stretch{
-					from: p.rec.StartMS, until: p.end(), good: p.rec.MeasuredMS > 0, batch: d.batch, ref: len(pieces),
+				r.stretches = append(r.stretches, stretch{
+					from: p.rec.StartMS, until: p.end(), good: p.rec.MeasuredMS > 0, batch: d.batch, ref: len(r.pieces),
 				})
-				pieces = append(pieces, located{d, p})
+				r.pieces = append(r.pieces, located{d, p})
 			}
 		}
 	}
-	return list, pieces
 }
 
 func (r *rater) segment(to *pot, d *device, p *piece, seg segment) {
@@ -106,7 +121,7 @@ func (r *rater) segment(to *pot, d *device, p *piece, seg segment) {
 // knows.
 func (r *rater) missing(to *pot, card gpu.UUID, seg segment) {
 	b := to.of(gpu.PartitionID{Device: card, Instance: gpu.WholeDevice})
-	looked, _ := timeline(r.nodes, seg.from, seg.until, nil)
+	looked, _ := timeline(nil, r.nodes, seg.from, seg.until, nil)
 	for _, l := range looked {
 		ms := uint64(l.until - l.from)
 		if l.ref >= 0 && r.inventory(l.ref) {
@@ -119,8 +134,8 @@ func (r *rater) missing(to *pot, card gpu.UUID, seg segment) {
 
 // inventory: a batch in which a GPU was read shows which GPUs the node had.
 func (r *rater) inventory(batch int) bool {
-	for i := range r.hour.Batches[batch].Partitions {
-		if r.hour.Batches[batch].Partitions[i].MeasuredMS > 0 {
+	for i := range r.batches[batch].Partitions {
+		if r.batches[batch].Partitions[i].MeasuredMS > 0 {
 			return true
 		}
 	}

@@ -13,41 +13,63 @@ import (
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
-// settle divides a pot's cost among its lines, once, and makes the entries.
-// ms is the pot's time, which all weights sum to.
+// settled is a pot whose cost is divided among its lines.
+type settled struct {
+	of     Resource
+	slot   string
+	cost   *money.Nano
+	ms     int64
+	cells  []*cell
+	shares []share
+	// lines and scale are there to explain.
+	lines []weighed
+	scale scale
+}
+
+// settle divides a pot's cost among its lines, once. ms is the pot's time, which all
+// weights sum to.
 func (r *rater) settle(p *pot, of Resource, slot string, cost *money.Nano, ms int64) error {
-	cells := r.listed(p)
-	if len(cells) == 0 {
+	s := settled{of: of, slot: slot, cost: cost, ms: ms, cells: r.listed(p)}
+	if len(s.cells) == 0 {
 		return nil
 	}
-	shares, ok := p.smallShares(cells, cost, ms)
-	if ok && !r.explain {
-		r.enter(cells, shares, of, slot, cost)
+	if small, ok := p.smallShares(s.cells, cost, ms); ok && !r.explain {
+		s.shares = small
+		r.settled = append(r.settled, s)
 		return nil
 	}
-	lines, scale := p.weigh(cells)
-	shares, err := sharesOf(lines, scale, cost, ms)
-	if err != nil {
+	s.lines, s.scale = p.weigh(s.cells)
+	var err error
+	if s.shares, err = sharesOf(s.lines, s.scale, cost, ms); err != nil {
 		return fmt.Errorf("divide %s of node %s, slot %q: %w", of, r.cost.Node, slot, err)
 	}
-	r.enter(cells, shares, of, slot, cost)
-	if r.explain {
-		r.explainLines(lines, scale, cost, ms)
-	}
+	r.settled = append(r.settled, s)
 	return nil
 }
 
-// enter makes the entries of a pot's lines.
-func (r *rater) enter(cells []*cell, shares []share, of Resource, slot string, cost *money.Nano) {
-	r.entries = slices.Grow(r.entries, len(cells))
-	for i, c := range cells {
-		e := r.entry(c, of, slot)
-		if cost != nil {
-			e.Amount, e.Currency = &shares[i].amount, r.cost.Currency
-		}
-		shares[i].spread(&e.Quantities, c.worst)
-		r.entries = append(r.entries, e)
+// enter makes the entries of the pots that were settled. All at once: entries are
+// large, and a list of them is not to grow pot by pot.
+func (r *rater) enter() {
+	n := 0
+	for i := range r.settled {
+		n += len(r.settled[i].cells)
 	}
+	r.entries = slices.Grow(r.entries, n)
+	for i := range r.settled {
+		s := &r.settled[i]
+		for k, c := range s.cells {
+			e := r.entry(c, s.of, s.slot)
+			if s.cost != nil {
+				e.Amount, e.Currency = &s.shares[k].amount, r.cost.Currency
+			}
+			s.shares[k].spread(&e.Quantities, c.worst)
+			r.entries = append(r.entries, e)
+			if r.explain {
+				r.lines = append(r.lines, s.explain(k, e))
+			}
+		}
+	}
+	r.settled = r.settled[:0]
 }
 
 // share is what of a pot falls to one line.

@@ -19,22 +19,14 @@ type card struct {
 	days []device
 }
 
-// cardsOf is the devices that records name, in order.
-func cardsOf(by map[gpu.UUID][]device) []card {
-	var out []card
-	for uuid, days := range by {
-		c := card{uuid: uuid, days: days}
-		for _, d := range days {
-			for _, p := range d.whole {
-				if p.rec.Slot != "" {
-					c.slot = max(c.slot, p.rec.Slot)
-				}
-			}
+// add adds what a batch has of the card.
+func (c *card) add(d device) {
+	c.days = append(c.days, d)
+	for i := range d.whole {
+		if slot := d.whole[i].rec.Slot; slot != "" {
+			c.slot = max(c.slot, slot)
 		}
-		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b card) int { return cmp.Compare(a.uuid, b.uuid) })
-	return out
 }
 
 // seat is one paid slot in a piece, with the cards that were in it.
@@ -132,8 +124,9 @@ func fill(seats []seat, others []visit) []seat {
 // seen is from when to when records tell of the card, within a piece.
 func (c card) seen(from, until int64) (first, last int64) {
 	first, last = until, from
-	for _, d := range c.days {
-		for _, p := range d.whole {
+	for i := range c.days {
+		for k := range c.days[i].whole {
+			p := &c.days[i].whole[k]
 			first, last = min(first, max(from, p.rec.StartMS)), max(last, min(until, p.end()))
 		}
 	}

@@ -44,12 +44,12 @@ func (s *stretch) better(o *stretch) int {
 // timeline tiles [from, until) with segments: at each moment one record speaks,
 // whatever the number of agents or steps of the clock, so that nothing counts
 // twice. cuts are further times at which segments end. It also tells for how
-// long more than one record spoke.
-func timeline(list []stretch, from, until int64, cuts []int64) (out []segment, doubled int64) {
+// long more than one record spoke. The segments are appended to out.
+func timeline(out []segment, list []stretch, from, until int64, cuts []int64) (_ []segment, doubled int64) {
 	list = within(list, from, until)
 	list, doubled = single(list)
 	at := from
-	out = make([]segment, 0, len(list)+len(cuts)+1) // where nothing is missing
+	out = slices.Grow(out, len(list)+len(cuts)+1) // where nothing is missing
 	add := func(to int64, ref int) {
 		for _, c := range cuts {
 			if at < c && c < to {
@@ -70,8 +70,12 @@ func timeline(list []stretch, from, until int64, cuts []int64) (out []segment, d
 	return out, doubled
 }
 
-// within cuts stretches to [from, until), in order of time.
+// within cuts stretches to [from, until), in order of time. It returns those given
+// where that is what they are.
 func within(list []stretch, from, until int64) []stretch {
+	if lieWithin(list, from, until) {
+		return list
+	}
 	out := make([]stretch, 0, len(list))
 	for _, s := range list {
 		s.from, s.until = max(s.from, from), min(s.until, until)
@@ -79,8 +83,25 @@ func within(list []stretch, from, until int64) []stretch {
 			out = append(out, s)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b stretch) int { return cmp.Or(cmp.Compare(a.from, b.from), a.better(&b)) })
+	slices.SortStableFunc(out, func(a, b stretch) int {
+		if d := cmp.Compare(a.from, b.from); d != 0 {
+			return d
+		}
+		return a.better(&b)
+	})
 	return out
+}
+
+// lieWithin: each stretch begins after the one before, within [from, until), and
+// ends there.
+func lieWithin(list []stretch, from, until int64) bool {
+	for i := range list {
+		s := &list[i]
+		if s.from < from || s.until > until || s.from >= s.until || i > 0 && s.from <= list[i-1].from {
+			return false
+		}
+	}
+	return true
 }
 
 // single leaves one stretch for each moment: the better of those that overlap.

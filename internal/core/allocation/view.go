@@ -54,12 +54,42 @@ func inPlace[T any](list []T, of func(*T) place) []T {
 	return list
 }
 
-// devicesOf takes a batch apart by devices and pieces.
-func devicesOf(b *usage.Batch, to map[gpu.UUID][]device) error {
+// devices takes batches apart by devices and pieces.
+type devices struct {
+	cards []card
+	at    map[gpu.UUID]int // place in the list
+	next  int              // the card to try first: batches name them in one order
+	// room is for the pieces to come, and days how many a card may have.
+	room []piece
+	days int
+}
+
+// cardsOf is the devices that batches name, in order of their names.
+func cardsOf(batches []*usage.Batch) ([]card, error) {
+	parts := 0
+	for _, b := range batches {
+		parts += len(b.Partitions)
+	}
+	d := devices{at: map[gpu.UUID]int{}, room: make([]piece, parts), days: len(batches)}
+	for _, b := range batches {
+		if b.Gap != nil {
+			continue
+		}
+		if err := d.add(b); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(d.cards, func(a, b card) int { return cmp.Compare(a.uuid, b.uuid) })
+	return d.cards, nil
+}
+
+// add takes one batch apart.
+func (d *devices) add(b *usage.Batch) error {
 	parts := inPlace(b.Partitions, placeOfPartition)
-	pieces, ok := piecesOf(parts, b.Holders, b.Grants)
-	if !ok {
-		pieces, _ = piecesOf(parts, inPlace(b.Holders, placeOfHolder), inPlace(b.Grants, placeOfGrant))
+	pieces := d.room[:len(parts):len(parts)]
+	d.room = d.room[len(parts):]
+	if !fillPieces(pieces, parts, b.Holders, b.Grants) {
+		fillPieces(pieces, parts, inPlace(b.Holders, placeOfHolder), inPlace(b.Grants, placeOfGrant))
 	}
 	for i := range pieces {
 		if err := checkPiece(pieces[i].rec); err != nil {
@@ -74,16 +104,33 @@ func devicesOf(b *usage.Batch, to map[gpu.UUID][]device) error {
 				whole++ // the device itself comes first
 			}
 		}
-		to[id] = append(to[id], device{batch: b, whole: pieces[:whole], instances: pieces[whole:n]})
+		d.card(id).add(device{batch: b, whole: pieces[:whole], instances: pieces[whole:n]})
 		pieces = pieces[n:]
 	}
 	return nil
 }
 
-// piecesOf puts the records of each piece together; false where some were left
+// card is the one of a name.
+func (d *devices) card(id gpu.UUID) *card {
+	if d.next >= len(d.cards) {
+		d.next = 0
+	}
+	i := d.next
+	if i >= len(d.cards) || d.cards[i].uuid != id {
+		var known bool
+		if i, known = d.at[id]; !known {
+			i = len(d.cards)
+			d.at[id] = i
+			d.cards = append(d.cards, card{uuid: id, days: make([]device, 0, d.days)})
+		}
+	}
+	d.next = i + 1
+	return &d.cards[i]
+}
+
+// fillPieces puts the records of each piece together; false where some were left
 // over: the lists are not in order, or name pieces that are not there.
-func piecesOf(parts []usage.PartitionRecord, holders []usage.Record, grants []usage.GrantRecord) (out []piece, ok bool) {
-	out = make([]piece, len(parts))
+func fillPieces(out []piece, parts []usage.PartitionRecord, holders []usage.Record, grants []usage.GrantRecord) bool {
 	taken, all := 0, len(holders)+len(grants)
 	for i := range parts {
 		at := placeOfPartition(&parts[i])
@@ -92,7 +139,7 @@ func piecesOf(parts []usage.PartitionRecord, holders []usage.Record, grants []us
 		out[i].grants, grants = cutAt(grants, at, placeOfGrant)
 		taken += len(out[i].holders) + len(out[i].grants)
 	}
-	return out, taken == all
+	return taken == all
 }
 
 // cutAt takes the records of one place off the front of a list, and drops those
