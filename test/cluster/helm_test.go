@@ -163,7 +163,29 @@ func helm(t *testing.T, words ...string) string {
 func helmInstall(t *testing.T, chart string) {
 	t.Helper()
 	t.Cleanup(func() { helmUninstall(t) })
+	t.Cleanup(func() { keepPodLogs(t) })
 	helm(t, "install", "gputally", chart, "--values", valuesFile(t))
+}
+
+// keepPodLogs puts what the pods have said with the logs of the node's daemons, if the
+// test has failed: they are deleted with the pods.
+func keepPodLogs(t *testing.T) {
+	t.Helper()
+	if !t.Failed() {
+		return
+	}
+	files, err := filepath.Glob("/var/log/pods/gputally_*/*/*.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		said, err := os.ReadFile(file)
+		if err != nil {
+			t.Errorf("keep the logs of pods: %v", err)
+			continue
+		}
+		writeFile(t, "/run/node/log/"+strings.ReplaceAll(strings.TrimPrefix(file, "/var/log/pods/"), "/", "_"), string(said))
+	}
 }
 
 // ledgerClaim is what docs/install.md says is left of gputally in the cluster.

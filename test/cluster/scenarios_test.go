@@ -28,6 +28,7 @@ var scenarios = []scenario{
 	{"guard-scan", guardScan},
 	{"leak-events", leakEvents},
 	{"chart-install", chartInstall},
+	{"chart-life", chartLife},
 	{"dra-shared-claim", draSharedClaim},
 	{"dra-extended-resource", draExtendedResource},
 }
