@@ -49,7 +49,7 @@ func kindOf[T any](t table, list func(*usage.Batch) *[]T, read func(*row, *words
 
 // parcels are the records of some batches, packed.
 type parcels struct {
-	heads  []head
+	heads  []*head
 	halves [len(readings)]*packer
 	words  *words
 }
@@ -106,7 +106,7 @@ func (p *pass) take(kind uint8, ch *chunk) {
 		for to < ch.size && batches[to] == n {
 			to++
 		}
-		if at, ok := p.index[n]; ok && int(at) >= p.from && int(at) < p.to {
+		if at, ok := p.index.at(n); ok && int(at) >= p.from && int(at) < p.to {
 			p.packer.pack(int(at)-p.from, kind, ch, from, to)
 		}
 		from = to
@@ -116,14 +116,14 @@ func (p *pass) take(kind uint8, ch *chunk) {
 // stillThere reports an hour that was dropped while it is read.
 func (h *hourReader) stillThere(ctx context.Context) error {
 	found := 0
-	err := h.ask(ctx, batchTable, true, func(r *row) {
-		r.skip(batchColumn)
-		if _, ok := h.index[r.i64()]; ok {
+	numbers := table{name: batchTable.name, columns: columnsOf("batch", bigint)}
+	err := h.ask(ctx, numbers, true, func(r *row) {
+		if _, ok := h.index.at(r.i64()); ok {
 			found++
 		}
 	})
-	if err == nil && found != len(h.index) {
-		err = fmt.Errorf("%d of %d batches are gone: the hour was dropped meanwhile", len(h.index)-found, len(h.index))
+	if all := len(h.heads); err == nil && found != all {
+		err = fmt.Errorf("%d of %d batches are gone: the hour was dropped meanwhile", all-found, all)
 	}
 	return err
 }
@@ -132,6 +132,7 @@ func (h *hourReader) stillThere(ctx context.Context) error {
 // open the same parcels.
 type opener struct {
 	unpacker
+	row  row
 	memo *memo
 	// spare are batches whose memory may be used again.
 	spare []usage.Batch
@@ -140,21 +141,21 @@ type opener struct {
 func newOpener() *opener { return &opener{memo: newMemo()} }
 
 // batch makes one whole.
-func (o *opener) batch(p *parcels, i int) (usage.Batch, error) {
-	b := p.heads[i].batch
+func (o *opener) batch(b *usage.Batch, p *parcels, i int) error {
+	*b = p.heads[i].batch
 	if n := len(o.spare); n > 0 {
 		s := &o.spare[n-1]
 		b.Partitions, b.Holders, b.Grants, b.Pods, b.Findings = s.Partitions[:0], s.Holders[:0], s.Grants[:0], s.Pods[:0], s.Findings[:0]
 		o.spare = o.spare[:n-1]
 	}
-	r := row{memo: o.memo}
+	o.row.memo = o.memo
 	for _, half := range p.halves {
 		for at := half.first[i]; at >= 0; at = half.runs[at].next {
 			run := &half.runs[at]
-			kinds[run.kind].read(&b, o.unpack(half, run), &r, p.words)
+			kinds[run.kind].read(b, o.unpack(half, run), &o.row, p.words)
 		}
 	}
-	return b, o.memo.err
+	return o.memo.err
 }
 
 // putRows puts rows in their lines. In order they come; where they do not, what

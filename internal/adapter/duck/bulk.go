@@ -3,7 +3,6 @@
 package duck
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -175,21 +174,27 @@ func (b *bulk) id(text string) {
 
 // parseID reads 32 lower-case hexadecimal digits.
 func parseID(text string) (h halves, err error) {
-	var raw [16]byte
-	if len(text) != 32 {
+	high, ok := parseHex(text[:len(text)/2])
+	low, ok2 := parseHex(text[len(text)/2:])
+	if len(text) != 32 || !ok || !ok2 {
 		return h, fmt.Errorf("%q is no id of 32 hexadecimal digits", text)
 	}
-	if _, err := hex.Decode(raw[:], []byte(text)); err != nil || hex.EncodeToString(raw[:]) != text {
-		return h, fmt.Errorf("%q is no id of 32 hexadecimal digits", text)
-	}
-	for i, c := range raw {
-		if i < 8 {
-			h.high = h.high<<8 | int64(c)
-		} else {
-			h.low = h.low<<8 | uint64(c)
+	return halves{low: low, high: int64(high)}, nil
+}
+
+// parseHex reads up to 16 lower-case hexadecimal digits.
+func parseHex(text string) (n uint64, ok bool) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case '0' <= c && c <= '9':
+			n = n<<4 | uint64(c-'0')
+		case 'a' <= c && c <= 'f':
+			n = n<<4 | uint64(c-'a'+10)
+		default:
+			return 0, false
 		}
 	}
-	return h, nil
+	return n, true
 }
 
 func (b *bulk) fail(err error) {

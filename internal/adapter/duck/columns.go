@@ -297,12 +297,18 @@ func readWire[T any](r *row) (v T) {
 			return v
 		}
 	}
+	return parseWire[T](r.memo, data)
+}
+
+// parseWire reads a nested part for the first time. It is apart from readWire, which
+// is called for every row and needs no memory where nothing is new.
+func parseWire[T any](m *memo, data string) (v T) {
 	if err := json.Unmarshal([]byte(data), &v); err != nil {
-		r.memo.fail(fmt.Errorf("read %.100q: %w", data, err))
+		m.fail(fmt.Errorf("read %.100q: %w", data, err))
 		return v
 	}
-	if len(r.memo.parts) < memoSize {
-		r.memo.parts[strings.Clone(data)] = v
+	if len(m.parts) < memoSize {
+		m.parts[strings.Clone(data)] = v
 	}
 	return v
 }

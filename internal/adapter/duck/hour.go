@@ -55,7 +55,7 @@ func (s *Store) walkHour(ctx context.Context, hour int32, node string, yield fun
 		return err
 	}
 	defer other.close()
-	h := &hourReader{conn: conn, other: other, files: &s.files, raw: s.sealedPath(""), hours: []int32{hour}, node: node, memo: newMemo(), words: newWords()}
+	h := &hourReader{conn: conn, other: other, files: &s.files, raw: s.sealedPath(""), hours: []int32{hour}, node: node, memo: newMemo(), words: newWords(), order: compareBySource}
 	if err := h.atOneMoment(ctx, h.open); err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func (s *Store) walkHour(ctx context.Context, hour int32, node string, yield fun
 			return err
 		}
 		for i := range parcels.heads {
-			b, err := opener.batch(parcels, i)
-			if err != nil {
+			var b usage.Batch
+			if err := opener.batch(&b, parcels, i); err != nil {
 				return err
 			}
 			if !yield(b) {
@@ -143,11 +143,14 @@ type hourReader struct {
 
 	// wanted, where it is set, says which batches count.
 	wanted func(*usage.Batch) bool
+	// order is that in which they are handed out.
+	order func(a, b *usage.Batch) int
 
 	memo  *memo
 	words words
-	heads []head // in the order in which they are handed out
-	index map[int64]int32
+	heads []*head // in order
+	index numbered[int32]
+	room  []head // for the heads to come
 }
 
 // head is a batch without its records.
@@ -156,10 +159,21 @@ type head struct {
 	batch  usage.Batch
 }
 
-func sortHeads(heads []head) {
-	slices.SortFunc(heads, func(a, b head) int {
-		return cmp.Or(journal.SourceOf(&a.batch).Compare(journal.SourceOf(&b.batch)), cmp.Compare(a.batch.Seq, b.batch.Seq))
-	})
+// headsAtOnce is for how many heads memory is asked at a time: a list of all would
+// be moved and cleared again and again as it grows.
+const headsAtOnce = 512
+
+// keep keeps a head.
+func (h *hourReader) keep(number int64, b usage.Batch) {
+	if len(h.room) == cap(h.room) {
+		h.room = make([]head, 0, headsAtOnce)
+	}
+	h.room = append(h.room, head{number, b})
+	h.heads = append(h.heads, &h.room[len(h.room)-1])
+}
+
+func compareBySource(a, b *usage.Batch) int {
+	return cmp.Or(journal.SourceOf(a).Compare(journal.SourceOf(b)), cmp.Compare(a.Seq, b.Seq))
 }
 
 func newWords() (w words) {
@@ -198,34 +212,59 @@ func (h *hourReader) open(ctx context.Context) error {
 }
 
 // readHeads reads what batches there are, and their gaps.
-func (h *hourReader) readHeads(ctx context.Context) (err error) {
-	err = h.ask(ctx, batchTable, true, func(r *row) {
+func (h *hourReader) readHeads(ctx context.Context) error {
+	err := h.ask(ctx, batchTable, true, func(r *row) {
 		at, b := readBatch(r)
-		h.heads = append(doubled(h.heads), head{at.batch, b})
+		h.keep(at.batch, b)
 	})
 	if err != nil {
 		return err
 	}
-	sortHeads(h.heads)
-	h.place()
-	err = h.conn.rows(ctx, "SELECT "+gapTable.list()+" FROM usage_gap WHERE "+h.inHours(), gapTable.columns, h.memo, func(r *row) {
-		at, b := readGap(r)
-		if i, ok := h.index[at.batch]; ok {
-			h.heads[i].batch.Gap = b.Gap
-		}
-	})
-	if err == nil && h.wanted != nil {
-		h.heads = slices.DeleteFunc(h.heads, func(head head) bool { return !h.wanted(&head.batch) })
-		h.place()
+	if err := h.readGaps(ctx); err != nil {
+		return err
 	}
-	return err
+	if h.wanted != nil {
+		h.heads = slices.DeleteFunc(h.heads, func(head *head) bool { return !h.wanted(&head.batch) })
+	}
+	slices.SortFunc(h.heads, func(a, b *head) int { return h.order(&a.batch, &b.batch) })
+	h.place()
+	return nil
 }
 
-// place notes where each batch stands among the heads.
+// readGaps gives the heads their gaps. Few have one.
+func (h *hourReader) readGaps(ctx context.Context) error {
+	gaps := map[int64]*usage.Gap{}
+	err := h.conn.rows(ctx, "SELECT "+gapTable.list()+" FROM usage_gap WHERE "+h.inHours(), gapTable.columns, h.memo, func(r *row) {
+		at, b := readGap(r)
+		gaps[at.batch] = b.Gap
+	})
+	if err != nil || len(gaps) == 0 {
+		return err
+	}
+	for _, head := range h.heads {
+		if g, ok := gaps[head.number]; ok {
+			head.batch.Gap = g
+		}
+	}
+	return nil
+}
+
+// place notes where each batch stands among the heads. The one of the least number
+// comes first: numbers are kept from there on.
 func (h *hourReader) place() {
-	h.index = make(map[int64]int32, len(h.heads))
+	h.index = numbered[int32]{}
+	if len(h.heads) == 0 {
+		return
+	}
+	least := 0
 	for i, head := range h.heads {
-		h.index[head.number] = int32(i)
+		if head.number < h.heads[least].number {
+			least = i
+		}
+	}
+	h.index.put(h.heads[least].number, int32(least))
+	for i, head := range h.heads {
+		h.index.put(head.number, int32(i))
 	}
 }
 

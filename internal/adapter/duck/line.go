@@ -99,7 +99,7 @@ func (s *speller) putLine(l *ledger.Line, pod *int64) error {
 	if l.Basis == nil {
 		b.null()
 	} else {
-		basis, err := s.part(l.Basis)
+		basis, err := s.basis(l.Basis)
 		if err != nil {
 			return err
 		}

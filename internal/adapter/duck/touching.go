@@ -72,7 +72,7 @@ func (s *Store) walkTouching(ctx context.Context, first, last int32, node string
 func (s *Store) openTouching(ctx context.Context, conn, other *columnar, first, last int32, node string) (*touching, error) {
 	start, end := int64(first)*hourMS, int64(last+1)*hourMS
 	t := &touching{hourReader: &hourReader{
-		conn: conn, other: other, files: &s.files, raw: s.sealedPath(""), node: node, memo: newMemo(), words: newWords(),
+		conn: conn, other: other, files: &s.files, raw: s.sealedPath(""), node: node, memo: newMemo(), words: newWords(), order: compareByNode,
 		wanted: func(b *usage.Batch) bool {
 			return overlaps(b.StartMS, b.DurationMS, start, end) || b.Gap != nil && overlaps(b.Gap.StartMS, b.Gap.DurationMS, start, end)
 		},
@@ -94,27 +94,26 @@ func (s *Store) openTouching(ctx context.Context, conn, other *columnar, first, 
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(t.heads, func(a, b head) int { return compareByNode(a.batch, b.batch) })
-	t.place()
-	known := map[journal.Source]map[uint64]bool{}
-	for i := range t.heads {
-		src := journal.SourceOf(&t.heads[i].batch)
-		if known[src] == nil {
-			known[src] = map[uint64]bool{}
-		}
-		known[src][t.heads[i].batch.Seq] = true
-	}
 	gaps, err := s.gaps(ctx, start, end, node)
-	if err != nil {
-		return nil, err
+	if err != nil || len(gaps) == 0 {
+		return t, err
 	}
-	for _, b := range gaps {
-		if !known[journal.SourceOf(&b)][b.Seq] {
-			t.gaps = append(t.gaps, b)
-		}
-	}
-	slices.SortFunc(t.gaps, compareByNode)
+	t.beside(gaps)
 	return t, nil
+}
+
+// beside keeps, of gaps, those whose batches are not among the heads.
+func (t *touching) beside(gaps []usage.Batch) {
+	type name struct {
+		journal.Source
+		seq uint64
+	}
+	known := map[name]bool{}
+	for _, h := range t.heads {
+		known[name{journal.SourceOf(&h.batch), h.batch.Seq}] = true
+	}
+	t.gaps = slices.DeleteFunc(gaps, func(b usage.Batch) bool { return known[name{journal.SourceOf(&b), b.Seq}] })
+	sortByNode(t.gaps)
 }
 
 // reaching are the hours before one in which windows began that reach into it, in
@@ -132,8 +131,15 @@ func overlaps(start, duration, from, to int64) bool {
 	return start < to && (plus(start, duration) > from || start >= from)
 }
 
-func compareByNode(a, b usage.Batch) int {
-	return cmp.Or(compareNodes(&a, &b), journal.SourceOf(&a).Compare(journal.SourceOf(&b)), cmp.Compare(a.Seq, b.Seq))
+func compareByNode(a, b *usage.Batch) int {
+	if d := compareNodes(a, b); d != 0 {
+		return d
+	}
+	return compareBySource(a, b)
+}
+
+func sortByNode(batches []usage.Batch) {
+	slices.SortFunc(batches, func(a, b usage.Batch) int { return compareByNode(&a, &b) })
 }
 
 // next packs the batches of the next nodes, about passBatches of them, and takes them
@@ -183,7 +189,7 @@ func handOut(p *parcels, gaps []usage.Batch, yield func(rating.Windows) bool) bo
 }
 
 // firstOf is the batch of the first node.
-func firstOf(heads []head, gaps []usage.Batch) *usage.Batch {
+func firstOf(heads []*head, gaps []usage.Batch) *usage.Batch {
 	if len(heads) == 0 || len(gaps) > 0 && compareNodes(&gaps[0], &heads[0].batch) < 0 {
 		return &gaps[0]
 	}
@@ -198,16 +204,15 @@ func (p *parcels) open(from, to int, gaps []usage.Batch) ([]usage.Batch, error) 
 	o := openers.Get().(*opener)
 	out := make([]usage.Batch, 0, to-from+len(gaps))
 	for i := from; i < to; i++ {
-		b, err := o.batch(p, i)
-		if err != nil {
+		out = append(out, usage.Batch{})
+		if err := o.batch(&out[len(out)-1], p, i); err != nil {
 			return nil, err
 		}
-		out = append(out, b)
 	}
 	openers.Put(o)
 	if len(gaps) > 0 {
 		out = append(out, gaps...)
-		slices.SortFunc(out, compareByNode)
+		sortByNode(out)
 	}
 	return out, nil
 }

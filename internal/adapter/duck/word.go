@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gputally/gputally/internal/core/ledger"
+	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/report"
 )
 
@@ -74,6 +75,16 @@ type speller struct {
 	pods    map[factsKey]int64
 	ratings map[ratingKey]int64
 	next    ledgerNumbers
+	// lastRating and lastBasis are what was written last: of the lines of an hour
+	// all have one and the same.
+	lastRating spelled[ratingKey]
+	lastBasis  spelled[*pricing.Basis]
+}
+
+// spelled is something and its number.
+type spelled[T comparable] struct {
+	of     T
+	number int64
 }
 
 // ratingKey is a revision, and the hour that it is of.
@@ -150,6 +161,18 @@ func (s *speller) part(v any) (int64, error) {
 	return s.word(string(data))
 }
 
+// basis is the number of where a price came from.
+func (s *speller) basis(of *pricing.Basis) (int64, error) {
+	if of != s.lastBasis.of || s.lastBasis.number == 0 {
+		n, err := s.part(of)
+		if err != nil {
+			return 0, err
+		}
+		s.lastBasis = spelled[*pricing.Basis]{of, n}
+	}
+	return s.lastBasis.number, nil
+}
+
 func (s *speller) pod(p *report.PodDimensions) (int64, error) {
 	k := factsKey{owner: p.Owner, labels: joinedMap(p.Labels)}
 	if n, ok := s.known.pods[k]; ok {
@@ -179,6 +202,17 @@ func (s *speller) pod(p *report.PodDimensions) (int64, error) {
 
 func (s *speller) rating(hour int32, r ledger.Revision) (int64, error) {
 	k := ratingKey{hour, r}
+	if k != s.lastRating.of || s.lastRating.number == 0 {
+		n, err := s.newRating(k)
+		if err != nil {
+			return 0, err
+		}
+		s.lastRating = spelled[ratingKey]{k, n}
+	}
+	return s.lastRating.number, nil
+}
+
+func (s *speller) newRating(k ratingKey) (int64, error) {
 	if n, ok := s.ratings[k]; ok {
 		return n, nil
 	}
@@ -190,13 +224,13 @@ func (s *speller) rating(hour int32, r ledger.Revision) (int64, error) {
 	s.next.rating++
 	s.ratings[k] = n
 	b.i64(n)
-	b.i32(hour)
-	for _, v := range []string{r.Records, r.Prices, r.Policy, r.Bill} {
+	b.i32(k.hour)
+	for _, v := range []string{k.Records, k.Prices, k.Policy, k.Bill} {
 		b.text(v)
 	}
-	b.i64(r.AtMS)
-	b.text(r.By)
-	b.text(r.Reason)
+	b.i64(k.AtMS)
+	b.text(k.By)
+	b.text(k.Reason)
 	return n, b.end()
 }
 
