@@ -33,7 +33,7 @@ func chartLife(t *testing.T) {
 	for _, event := range []struct {
 		name string
 		play func(*testing.T)
-	}{{"server-killed", serverKilled}, {"server-deleted", serverDeleted}, {"disk-full", diskFull}, {"node-deleted", nodeDeleted}, {"upgrade", chartUpgraded}} {
+	}{{"server-killed", serverKilled}, {"server-evicted", serverEvicted}, {"disk-full", diskFull}, {"node-deleted", nodeDeleted}, {"upgrade", chartUpgraded}} {
 		t.Run(event.name, event.play)
 	}
 	batches := exportedUntil(t, reader, time.Now())
@@ -79,31 +79,36 @@ func serverKilled(t *testing.T) {
 	onlyPod(t, "server", "")
 }
 
-func serverDeleted(t *testing.T) {
-	replaced(t, "server")
+// serverEvicted: as when its node is drained. The PodDisruptionBudget allows it, and the
+// next pod has the same volume.
+func serverEvicted(t *testing.T) {
+	p, _ := onlyPod(t, "server", "")
+	eviction := `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"` + p.Metadata.Name + `","namespace":"gputally"}}`
+	if _, err := call(http.MethodPost, "/api/v1/namespaces/gputally/pods/"+p.Metadata.Name+"/eviction", "application/json", []byte(eviction)); err != nil {
+		t.Fatal(err)
+	}
+	onlyPod(t, "server", p.Metadata.UID)
 }
 
-// replaced deletes the pod of a component and waits for the next one.
-func replaced(t *testing.T, component string) {
+// agentReplaced deletes the agent's pod and waits for the next one.
+func agentReplaced(t *testing.T) pod {
 	t.Helper()
-	p, _ := onlyPod(t, component, "")
+	p, _ := onlyPod(t, "agent", "")
 	if _, err := call(http.MethodDelete, "/api/v1/namespaces/gputally/pods/"+p.Metadata.Name, "application/json", nil); err != nil {
 		t.Fatal(err)
 	}
-	onlyPod(t, component, p.Metadata.UID)
+	next, _ := onlyPod(t, "agent", p.Metadata.UID)
+	return next
 }
 
 // diskFull: the server takes nothing that it cannot keep, the agent keeps it on its node,
 // even when its pod is another meanwhile, and it arrives once there is room.
 func diskFull(t *testing.T) {
-	onlyPod(t, "agent", "")
 	filler := ledgerDisk + "/filler"
 	fill(t, filler)
 	t.Cleanup(func() { os.Remove(filler) })
-	replaced(t, "agent") // the one that ends sends what it has, the next one what it finds
-	p, _ := onlyPod(t, "agent", "")
-	lookAt(t, p)
-	eventually(t, "a delivery is refused", func() error {
+	lookAt(t, agentReplaced(t)) // the one that ends sends what it has, the next one what it finds
+	eventually(t, "shipping fails", func() error {
 		m, err := scrape()
 		if err != nil {
 			return err
