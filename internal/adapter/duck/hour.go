@@ -199,15 +199,16 @@ func (h *hourReader) inTransaction(ctx context.Context, f func(context.Context) 
 	return errors.Join(err, h.conn.exec(context.WithoutCancel(ctx), "COMMIT"))
 }
 
-// open reads what batches there are and their gaps, and, beside that on the other
-// connection, the words of the hours. It is called within atOneMoment.
+// open reads what batches there are and their gaps, and the words of the hours. Half
+// of the words, those with most rows, is read beside the others on the other
+// connection. It is called within atOneMoment.
 func (h *hourReader) open(ctx context.Context) error {
 	beside := *h
 	beside.conn, beside.memo = h.other, newMemo()
-	words := make(chan error, 1)
-	go func() { words <- beside.inTransaction(ctx, beside.readWords) }()
-	err := errors.Join(h.readHeads(ctx), <-words)
-	h.words = beside.words
+	read := make(chan error, 1)
+	go func() { read <- beside.inTransaction(ctx, beside.readGrantees) }()
+	err := errors.Join(h.readHeads(ctx), h.readPlaces(ctx), <-read)
+	h.words.owners, h.words.entitlements = beside.words.owners, beside.words.entitlements
 	return err
 }
 
@@ -280,15 +281,19 @@ func (h *hourReader) inHours() string {
 	return "hour IN (" + strings.Join(list, ", ") + ")"
 }
 
-func (h *hourReader) readWords(ctx context.Context) error {
+// readPlaces reads what partitions look like and what pods belong to.
+func (h *hourReader) readPlaces(ctx context.Context) error {
 	w := &h.words
 	if err := h.ask(ctx, placeTable, false, func(r *row) { id, p := readPlace(r); w.places.put(id, &p) }); err != nil {
 		return err
 	}
+	return h.ask(ctx, factsTable, false, func(r *row) { w.facts.put(readFacts(r)) })
+}
+
+// readGrantees reads the owners, and what was granted to them.
+func (h *hourReader) readGrantees(ctx context.Context) error {
+	w := &h.words
 	if err := h.ask(ctx, ownerTable, false, func(r *row) { w.owners.put(readOwner(r)) }); err != nil {
-		return err
-	}
-	if err := h.ask(ctx, factsTable, false, func(r *row) { w.facts.put(readFacts(r)) }); err != nil {
 		return err
 	}
 	return h.ask(ctx, entitlementTable, false, func(r *row) { w.entitlements.put(readEntitlement(r, &w.owners)) })
