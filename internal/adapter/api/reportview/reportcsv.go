@@ -3,29 +3,34 @@
 package reportview
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
 	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/report"
 )
 
 // ReportCSV writes a report as CSV with exact decimals. The first column says what
 // a line is: row, then for each currency total, nodes (what they cost) and the
-// differences between the two. An amount that nobody knows is empty.
+// differences between the two. An amount that nobody knows is empty. Class and
+// account have a column in every report, whatever its rows are told apart by.
 //
 // A value that a spreadsheet would take for a formula gets a ' before it.
 func ReportCSV(w io.Writer, r *v1.Report) error {
 	c := csv.NewWriter(w)
-	if err := c.Write(csvHeader(r.By)); err != nil {
+	by := slices.DeleteFunc(slices.Clone(r.By), func(d string) bool { return d == byClass || d == byAccount })
+	if err := c.Write(csvHeader(by)); err != nil {
 		return err
 	}
 	for i := range r.Sections {
-		if err := writeCSVSection(c, &r.Sections[i], r.By); err != nil {
+		if err := writeCSVSection(c, &r.Sections[i], by); err != nil {
 			return err
 		}
 	}
@@ -33,12 +38,18 @@ func ReportCSV(w io.Writer, r *v1.Report) error {
 	return c.Error()
 }
 
+// The dimensions whose columns are always there.
+const (
+	byClass   = string(report.Class)
+	byAccount = string(report.Account)
+)
+
 func csvHeader(by []string) []string {
 	out := []string{"line", "currency"}
 	for _, d := range by {
 		out = append(out, d)
 	}
-	out = append(out, "class", "account", "combinations", "cost", "cost_gpu", "cost_cpu", "cost_memory", "charged", "adjusted", "corrected")
+	out = append(out, byClass, byAccount, "combinations", "cost", "cost_gpu", "cost_cpu", "cost_memory", "charged", "adjusted", "corrected")
 	for _, p := range allocation.PlatformAccounts() {
 		out = append(out, "platform_"+p)
 	}
@@ -57,7 +68,8 @@ func writeCSVSection(c *csv.Writer, s *v1.Section, by []string) error {
 		for _, d := range by {
 			cells = append(cells, harmless(row.Keys[d]))
 		}
-		cells = append(cells, row.Class, harmless(row.Account), strconv.Itoa(max(row.Others, 1)))
+		class, account := cmp.Or(row.Class, row.Keys[byClass]), cmp.Or(row.Account, row.Keys[byAccount])
+		cells = append(cells, class, harmless(account), strconv.Itoa(max(row.Others, 1)))
 		if err := c.Write(append(cells, csvColumns(&row.Columns)...)); err != nil {
 			return err
 		}

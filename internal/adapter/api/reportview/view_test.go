@@ -176,6 +176,32 @@ func TestCSVHasColumnsForAll(t *testing.T) {
 	}
 }
 
+// TestCSVNamesEachColumnOnce: also where rows are told apart by what every line has
+// a column for.
+func TestCSVNamesEachColumnOnce(t *testing.T) {
+	s := sectionOf(t, "3", "3")
+	s.Rows[0].Class, s.Rows[0].Account = "", ""
+	s.Rows[0].Keys = map[string]string{"class": "workload", "day": "2026-11-01", "account": "ml/train"}
+	var b strings.Builder
+	if err := ReportCSV(&b, &v1.Report{By: []string{"class", "day", "account"}, Sections: []v1.Section{s}}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for i, name := range rows[0] {
+		if _, twice := got[name]; twice {
+			t.Errorf("%s is the name of two columns", name)
+		}
+		got[name] = rows[1][i]
+	}
+	if got["class"] != "workload" || got["account"] != "ml/train" || got["day"] != "2026-11-01" {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestPlaces: small amounts still say something.
 func TestPlaces(t *testing.T) {
 	for text, want := range map[string]int{"0": 2, "1234": 2, "-10": 2, "0.5": 4, "0.01": 6, "0.0000001": 9} {
