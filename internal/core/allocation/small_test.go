@@ -16,8 +16,10 @@ import (
 // randomPot is a pot of two partitions' denominators, whose weights sum to ms.
 func randomPot(t *rapid.T, ms int64) (*pot, []*cell) {
 	d := dice{t}
-	most := []uint64{1, 9, 1 << 38, 1 << 50}[d.n(4)]
-	p := &pot{dens: []wide{narrow(1 + d.upTo(most)), narrow(1 + d.upTo(most))}}
+	capacities := rapid.SampledFrom([][2]uint64{
+		{1, 1}, {80 << 30, 80 << 30}, {80 << 30, 9856 << 20}, {1<<40 + 15, 1<<40 - 87}, {1 + d.upTo(1<<20), 1 + d.upTo(1<<38)},
+	}).Draw(t, "capacities")
+	p := &pot{dens: []wide{narrow(capacities[0]), narrow(capacities[1])}}
 	b := p.of(gpu.Whole("GPU-0"))
 	var cells []*cell
 	for range 1 + d.n(40) {
