@@ -179,9 +179,11 @@ func refused(resp *http.Response, body []byte) error {
 	case http.StatusRequestEntityTooLarge:
 		return fmt.Errorf("%w: %w", journal.ErrTooLarge, p)
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		// What stands between may answer so, too, for a server that is away: without a
+		// time, or with none to wait.
 		seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 		if err != nil || seconds < 0 || seconds > 3600 {
-			seconds = 1
+			seconds = 0
 		}
 		return &journal.Busy{After: time.Duration(seconds) * time.Second, Why: p.Error()}
 	}

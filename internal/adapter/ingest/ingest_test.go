@@ -215,6 +215,16 @@ func TestClientKnowsWhatToDo(t *testing.T) {
 	if _, err := c.Send(t.Context(), one); !errors.As(err, &busy) || busy.After != 2*time.Second || !strings.Contains(busy.Why, "full") {
 		t.Errorf("%v, want busy for 2 s", err)
 	}
+	for header, want := range map[string]time.Duration{"": 0, "0": 0, "soon": 0, "7": 7 * time.Second} {
+		away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Retry-After"] = []string{header}
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		if _, err := client(t, ClientOptions{Server: away.URL}).Send(t.Context(), one); !errors.As(err, &busy) || busy.After != want {
+			t.Errorf("503 with Retry-After %q: %v, want busy for %s", header, err, want)
+		}
+		away.Close()
+	}
 	k.fail = errors.New("strange")
 	var p *Problem
 	if _, err := c.Send(t.Context(), one); !errors.As(err, &p) || p.Status != 500 || !strings.Contains(err.Error(), "strange") {

@@ -154,7 +154,7 @@ func (s *Shipper) after(err error) time.Duration {
 		if s.again++; s.again == 1 {
 			wait = 0
 		}
-	case errors.As(err, &busy):
+	case errors.As(err, &busy) && busy.After > 0:
 		// The server is there, and says when: that may grow while it stays busy, but
 		// not to minutes, which are for one that is away. Agents that were told the
 		// same time must not come back together.

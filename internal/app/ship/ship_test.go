@@ -325,6 +325,19 @@ func TestBusyServerIsNotLeft(t *testing.T) {
 	})
 }
 
+// TestBusyWithoutATime: who says "busy" and not for how long, as a proxy does whose
+// server is away, is waited for longer each time.
+func TestBusyWithoutATime(t *testing.T) {
+	running(t, func(b *bench) {
+		b.server.fail = &journal.Busy{Why: "503 Service Unavailable"}
+		b.queue.add("x", 7)
+		b.during(time.Hour)
+		if n := len(b.server.calls); n > 40 {
+			t.Errorf("%d tries in an hour", n)
+		}
+	})
+}
+
 // TestLargeDeliveriesAreHalved, down to one batch; one that is too large alone is
 // kept aside.
 func TestLargeDeliveriesAreHalved(t *testing.T) {

@@ -71,13 +71,17 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("batch %s/%s/%d refused (%s): %s", r.Agent, r.Boot, r.Seq, r.Code, r.Detail)
 }
 
-// Busy says that the receiver takes nothing now, and when to try again.
+// Busy says that the receiver takes nothing now, and when to try again: after 0 it
+// did not say.
 type Busy struct {
 	After time.Duration
 	Why   string
 }
 
 func (b *Busy) Error() string {
+	if b.After <= 0 {
+		return b.Why + ": try again later"
+	}
 	return fmt.Sprintf("%s: try again in %s", b.Why, b.After)
 }
 
