@@ -48,18 +48,10 @@ func (h *handler) roles(ctx huma.Context, next func(huma.Context)) {
 // userKey is where a request's context has who asks.
 type userKey struct{}
 
-// signed is who did something, for the trail: what a client says of itself stands
-// behind who it is, where the server knows that.
+// signed is who did something, for the trail, by who asks and what they say.
 func signed(ctx context.Context, said string) string {
 	user, _ := ctx.Value(userKey{}).(string)
-	switch {
-	case user == "":
-		return said
-	case said == "" || said == user:
-		return user
-	default:
-		return user + " for " + said
-	}
+	return access.Signature(user, said)
 }
 
 // barred is a denial as the client sees it.

@@ -295,22 +295,24 @@ func TestAnswersThatBreakOff(t *testing.T) {
 	}
 }
 
+// askReport tells the status of a report's answer, 0 where there is none.
+func askReport(server string, done chan<- int) {
+	resp, err := http.Get(server + api.Prefix + "/report?month=2026-11")
+	if err != nil {
+		done <- 0
+		return
+	}
+	_ = resp.Body.Close()
+	done <- resp.StatusCode
+}
+
 // TestCrowd: beyond the limit, requests are told to come again; when one ends, the
 // next gets in.
 func TestCrowd(t *testing.T) {
 	f := &faulty{Books: readOnly(t), enter: make(chan struct{}), leave: make(chan struct{})}
 	s, _ := serve(t, f, func(o *api.Options) { o.Limits.AtOnce, o.Limits.Patience = 1, time.Millisecond })
 	done := make(chan int)
-	ask := func() {
-		resp, err := http.Get(s.URL + api.Prefix + "/report?month=2026-11")
-		if err != nil {
-			done <- 0
-			return
-		}
-		_ = resp.Body.Close()
-		done <- resp.StatusCode
-	}
-	go ask()
+	go askReport(s.URL, done)
 	<-f.enter
 	resp := get(t, s.URL+api.Prefix+"/report?month=2026-11")
 	if p := problemOf(t, resp); p.Code != "busy" || resp.Header.Get("Retry-After") == "" {
@@ -320,7 +322,7 @@ func TestCrowd(t *testing.T) {
 	if got := <-done; got != 200 {
 		t.Errorf("the first got %d", got)
 	}
-	go ask()
+	go askReport(s.URL, done)
 	<-f.enter
 	f.leave <- struct{}{}
 	if got := <-done; got != 200 {
@@ -335,15 +337,7 @@ func TestCrowdWaits(t *testing.T) {
 	s, _ := serve(t, f, func(o *api.Options) { o.Limits.AtOnce, o.Limits.Patience = 2, time.Hour })
 	done := make(chan int, many)
 	for range many {
-		go func() {
-			resp, err := http.Get(s.URL + api.Prefix + "/report?month=2026-11")
-			if err != nil {
-				done <- 0
-				return
-			}
-			_ = resp.Body.Close()
-			done <- resp.StatusCode
-		}()
+		go askReport(s.URL, done)
 	}
 	for range many {
 		<-f.enter
