@@ -33,18 +33,24 @@ func (r *rater) settle(p *pot, of Resource, slot string, cost *money.Nano, ms in
 	if len(s.cells) == 0 {
 		return nil
 	}
-	if small, ok := p.smallShares(s.cells, cost, ms); ok && !r.explain {
-		s.shares = small
-		r.settled = append(r.settled, s)
-		return nil
-	}
-	s.lines, s.scale = p.weigh(s.cells)
-	var err error
-	if s.shares, err = sharesOf(s.lines, s.scale, cost, ms); err != nil {
+	if err := s.divide(p, r.explain); err != nil {
 		return fmt.Errorf("divide %s of node %s, slot %q: %w", of, r.cost.Node, slot, err)
 	}
 	r.settled = append(r.settled, s)
 	return nil
+}
+
+// divide finds the shares. Explaining takes the weights as they are, of any size.
+func (s *settled) divide(p *pot, explain bool) (err error) {
+	if !explain {
+		var small bool
+		if s.shares, small = p.smallShares(s.cells, s.cost, s.ms); small {
+			return nil
+		}
+	}
+	s.lines, s.scale = p.weigh(s.cells)
+	s.shares, err = sharesOf(s.lines, s.scale, s.cost, s.ms)
+	return err
 }
 
 // enter makes the entries of the pots that were settled. All at once: entries are

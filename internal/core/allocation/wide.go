@@ -55,12 +55,9 @@ func (a wide) part(num, den uint64) wide {
 	return q.times(num).plus(narrow(tail))
 }
 
-func (a wide) big() *big.Int { return a.into(new(big.Int), new(big.Int)) }
-
-// into is big in n, whose memory is used again. low is for the lower half.
-func (a wide) into(n, low *big.Int) *big.Int {
-	low.SetUint64(a.lo)
-	return n.Lsh(n.SetUint64(a.hi), 64).Or(n, low)
+func (a wide) big() *big.Int {
+	n := new(big.Int).SetUint64(a.hi)
+	return n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(a.lo))
 }
 
 // fromBig is a number of at most 128 bits.

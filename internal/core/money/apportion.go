@@ -15,7 +15,8 @@ import (
 // that stands first (the method of largest remainders, or Hamilton's). The
 // parts have the sign of total and sum to it.
 //
-// It is the only place in gputally where money is divided. Weights may be any
+// It is the only rule in gputally by which money is divided; ApportionUints is its
+// form for whole numbers, and gives the same parts. Weights may be any
 // non-negative rational numbers, in any unit; the caller's order decides ties,
 // so it must not come from a map. Weights that are negative or are all zero
 // while there is money to divide are an error, for then nobody is whose it is.
