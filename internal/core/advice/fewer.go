@@ -33,7 +33,7 @@ func FewerGPUs(s Subject, uses []PartitionUse) (Recommendation, error) {
 		switch {
 		case u.PeakBytes == nil || u.BusyMost == nil:
 			r.Refusals = append(r.Refusals, Refusal{NoSignal, "memory and activity of " + u.Partition, "without both nobody can say that it was never used"})
-		case u.PeakBytes != nil && *u.PeakBytes == 0 && u.Holders > 1:
+		case *u.PeakBytes == 0 && u.Holders > 1:
 			r.Refusals = append(r.Refusals, Refusal{Indivisible, "activity of the workload alone on " + u.Partition, "others hold it, too"})
 		case u.never():
 			idle = append(idle, u.Partition)
@@ -42,9 +42,8 @@ func FewerGPUs(s Subject, uses []PartitionUse) (Recommendation, error) {
 	if len(idle) == 0 || len(idle) == len(uses) {
 		return r.refuse(Refusal{NoFit, fmt.Sprintf("a GPU that was never used beside ones that were: %d of %d", len(idle), len(uses)), "all of them unused is a matter of idle reclaim, few uses are none of this"}), nil
 	}
-	zero := 0.0
 	for _, p := range idle {
-		r.Evidence = append(r.Evidence, Evidence{"held_bytes and busy of " + p, "max", zero, "", gpu.Measured})
+		r.Evidence = append(r.Evidence, Evidence{"held_bytes and busy of " + p, "max", 0, "", gpu.Measured})
 	}
 	r.Risk = Risk{Restart: true, Notes: []string{"ask the owner: the parallel degree must divide heads and batch", "one GPU less of a node gives no node back"}}
 	m, err := s.cardsMoney(len(idle))

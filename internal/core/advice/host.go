@@ -44,12 +44,7 @@ func CPURequest(s Subject, h Host) (Recommendation, error) {
 	}
 	want := wholeCores(*h.P999Milli)
 	r.Evidence = append(r.Evidence, Evidence{"cpu", "p99.9", float64(*h.P999Milli) / 1000, "cores", gpu.Measured})
-	before, after := h.stranded(h.RequestMilli), 0
-	if want < h.RequestMilli {
-		after = h.stranded(want)
-	} else {
-		after = before
-	}
+	before, after := h.stranded(h.RequestMilli), h.stranded(min(want, h.RequestMilli))
 	r.Tests = append(r.Tests, Test{Of: fmt.Sprintf("%d cores", want/1000), Name: "stranded GPUs", Sum: fmt.Sprintf("%d before", before), Value: float64(after), Limit: float64(before - 1), Holds: after < before})
 	if after >= before {
 		return r.refuse(Refusal{NoCapacityEffect, "a GPU that a smaller request would free", "CPU is not what limits this node"}, Refusal{NoFit, "a smaller request that changes anything", "see the test"}), nil

@@ -25,7 +25,7 @@ const (
 	KindHostDemand Kind = "cpu-request"
 )
 
-// State is how far a recommendation has come. Advise makes the first two; the
+// State is how far a recommendation has come. This package makes the first two; the
 // others are what people and the ledger say of it later.
 type State string
 

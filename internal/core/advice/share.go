@@ -38,7 +38,8 @@ func Share(tenants []Tenant, mode gpu.Mode) (Recommendation, error) {
 		r.Target.Partitions = append(r.Target.Partitions, tenants[i].Target.Partitions...)
 		r.Current.With = append(r.Current.With, tenants[i].Target.Namespace+"/"+tenants[i].Target.Owner)
 	}
-	r.ID = identity(KindShare, Target{Cluster: first.Target.Cluster, Containers: r.Current.With, Partitions: r.Target.Partitions}, first.FromMS, first.ToMS)
+	// In whatever order they are named, it is one proposal.
+	r.ID = hash(string(KindShare), first.Target.Cluster, slices.Sorted(slices.Values(r.Current.With)), slices.Sorted(slices.Values(r.Target.Partitions)), first.FromMS, first.ToMS)
 	needs := shareGates(&r, tenants, mode)
 	if blocked(r.Refusals) {
 		return r.refuse(), nil

@@ -45,6 +45,11 @@ func TestShare(t *testing.T) {
 		t.Errorf("%+v, %+v", r.Proposed, r.Target)
 	}
 	passed(t, r, "all together", "active", 0.75, true)
+	turned := pair()
+	turned[0], turned[1] = turned[1], turned[0]
+	if other, err := Share(turned, gpu.ModeTimeSlicing); err != nil || other.ID != r.ID {
+		t.Errorf("in another order it is another proposal: %s and %s, %v", r.ID, other.ID, err)
+	}
 	// two cards were charged; then 20 of 80 GiB of one are, the rest is idle
 	cashIs(t, r.Money, Capacity, "3832.5", "3832.5", "0")
 	for _, c := range []struct {
