@@ -26,6 +26,22 @@ func TestUtilizationRates(t *testing.T) {
 	}
 }
 
+func TestPCIeThroughput(t *testing.T) {
+	s := mocknvml.TestState(t)
+	s.GPU("t4", "pcie_rx=2500000", "pcie_tx=7")
+	s.GPU("a100-40gb", "mig=1")
+	lib := load(t, s)
+	d := device(t, lib, 0)
+	if got := must[uint32](t)(d.GetPcieThroughput(nvml.PCIE_UTIL_RX_BYTES)); got != 2_500_000 {
+		t.Errorf("received %d KB/s", got)
+	}
+	if got := must[uint32](t)(d.GetPcieThroughput(nvml.PCIE_UTIL_TX_BYTES)); got != 7 {
+		t.Errorf("sent %d KB/s", got)
+	}
+	_, ret := device(t, lib, 1).GetPcieThroughput(nvml.PCIE_UTIL_RX_BYTES)
+	want(t, ret, nvml.ERROR_NOT_SUPPORTED)
+}
+
 // A period longer than the test: every query meets the same samples.
 const longPeriod = "sample_period_us=3600000000"
 

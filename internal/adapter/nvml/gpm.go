@@ -24,16 +24,21 @@ type gpmPair struct {
 	at          time.Time
 }
 
-// gpmMetrics are the counters that become signals.
+// gpmMetrics are the counters that become signals. One call compares them all.
 var gpmMetrics = [...]struct {
 	id  binding.GpmMetricId
-	put func(*sample.Signals, *float64)
+	put func(*sample.Signals, float64)
 }{
-	{binding.GPM_METRIC_GRAPHICS_UTIL, func(s *sample.Signals, v *float64) { s.EngineActive = v }},
-	{binding.GPM_METRIC_SM_UTIL, func(s *sample.Signals, v *float64) { s.SMActive = v }},
-	{binding.GPM_METRIC_SM_OCCUPANCY, func(s *sample.Signals, v *float64) { s.SMOccupancy = v }},
-	{binding.GPM_METRIC_ANY_TENSOR_UTIL, func(s *sample.Signals, v *float64) { s.TensorActive = v }},
-	{binding.GPM_METRIC_DRAM_BW_UTIL, func(s *sample.Signals, v *float64) { s.DRAMActive = v }},
+	{binding.GPM_METRIC_GRAPHICS_UTIL, func(s *sample.Signals, v float64) { s.EngineActive = share(v) }},
+	{binding.GPM_METRIC_SM_UTIL, func(s *sample.Signals, v float64) { s.SMActive = share(v) }},
+	{binding.GPM_METRIC_SM_OCCUPANCY, func(s *sample.Signals, v float64) { s.SMOccupancy = share(v) }},
+	{binding.GPM_METRIC_ANY_TENSOR_UTIL, func(s *sample.Signals, v float64) { s.TensorActive = share(v) }},
+	{binding.GPM_METRIC_DRAM_BW_UTIL, func(s *sample.Signals, v float64) { s.DRAMActive = share(v) }},
+	{binding.GPM_METRIC_FP64_UTIL, func(s *sample.Signals, v float64) { s.FP64Active = share(v) }},
+	{binding.GPM_METRIC_FP32_UTIL, func(s *sample.Signals, v float64) { s.FP32Active = share(v) }},
+	{binding.GPM_METRIC_FP16_UTIL, func(s *sample.Signals, v float64) { s.FP16Active = share(v) }},
+	{binding.GPM_METRIC_PCIE_RX_PER_SEC, func(s *sample.Signals, v float64) { s.PCIeRxPerS = traffic(v) }},
+	{binding.GPM_METRIC_PCIE_TX_PER_SEC, func(s *sample.Signals, v float64) { s.PCIeTxPerS = traffic(v) }},
 }
 
 // gpmSignals reads the profiling counters where the device has them (Hopper
@@ -137,7 +142,7 @@ func (r *reading) gpmCompare(pair *gpmPair, out *sample.Signals) {
 	}
 	for n, m := range gpmMetrics {
 		if got := get.Metrics[n]; binding.Return(got.NvmlReturn) == binding.SUCCESS {
-			m.put(out, share(got.Value))
+			m.put(out, got.Value)
 		}
 	}
 }
@@ -151,6 +156,18 @@ func share(v float64) *float64 {
 	}
 	f := min(v/100, 1)
 	return &f
+}
+
+// maxTrafficMiB is more than any link of today carries: 1 TiB a second.
+const maxTrafficMiB = 1 << 20
+
+// traffic is MiB per second in bytes per second, nil for what no link carries.
+func traffic(mib float64) *uint64 {
+	if math.IsNaN(mib) || mib < 0 || mib > maxTrafficMiB {
+		return nil
+	}
+	b := uint64(mib * gpu.MiB)
+	return &b
 }
 
 // freeGpm gives the buffers of an instance that is gone back.

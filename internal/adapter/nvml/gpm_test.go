@@ -13,7 +13,7 @@ import (
 func TestGPM(t *testing.T) {
 	n := newNode(t)
 	g := n.state.GPU("h100", "util=90", "memutil=10")
-	n.state.GPM(g, "graphics=80", "sm=37.5", "occupancy=12.5", "tensor=20", "dram=150")
+	n.state.GPM(g, "graphics=80", "sm=37.5", "occupancy=12.5", "tensor=20", "dram=150", "fp64=1", "fp32=30", "fp16=250", "pcie_rx=1024.5", "pcie_tx=-3")
 	n.open()
 	first := n.one()
 	equal(t, "one sample says nothing", first.Signals, sample.Signals{Busy: new(0.9), MemoryBusy: new(0.1)})
@@ -21,6 +21,7 @@ func TestGPM(t *testing.T) {
 	equal(t, "what no share can be is not available", n.one().Signals, sample.Signals{
 		Busy: new(0.9), MemoryBusy: new(0.1),
 		EngineActive: new(0.8), SMActive: new(0.375), SMOccupancy: new(0.125), TensorActive: new(0.2),
+		FP64Active: new(0.01), FP32Active: new(0.3), PCIeRxPerS: new(uint64(2049 * gib / 2048)),
 	})
 }
 

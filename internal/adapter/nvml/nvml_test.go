@@ -153,7 +153,7 @@ func TestWholeDevices(t *testing.T) {
 		Architecture: "hopper", Virtualization: "passthrough", ComputeMode: "exclusive_process",
 		Memory:    &sample.Memory{Total: d.Memory.Total, Reserved: d.Memory.Reserved, Used: 6 * gib, Free: d.Memory.Total - d.Memory.Reserved - 6*gib},
 		Processes: []sample.Held{{PID: 4242, Kind: sample.KindCompute, Bytes: new(6 * gib)}},
-		Signals:   sample.Signals{Busy: new(0.37), MemoryBusy: new(0.12)},
+		Signals:   sample.Signals{Busy: new(0.37), MemoryBusy: new(0.12), PCIeRxPerS: new(uint64(0))},
 		Power: sample.Power{
 			PowerMW: new(uint64(412_000)), LimitMW: new(uint64(650_000)), TemperatureC: new(uint64(61)),
 			SMClockMHz: new(uint64(1755)), ClocksEventSet: new(uint64(4)),

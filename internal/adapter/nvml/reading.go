@@ -91,6 +91,7 @@ func (r *reading) run() {
 		r.utilization()
 		r.processUtilization()
 		r.account()
+		r.pcie()
 	}
 	r.gpmSignals()
 }

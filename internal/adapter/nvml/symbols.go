@@ -53,6 +53,7 @@ const (
 	symClock
 	symClocksEventReasons
 	symClocksThrottleReasons
+	symPCIeThroughput
 	symGpmSupport
 	symGpmAlloc
 	symGpmFree
@@ -115,6 +116,7 @@ var symbolNames = [numSymbols][]string{
 	symClock:                 {"nvmlDeviceGetClockInfo"},
 	symClocksEventReasons:    {"nvmlDeviceGetCurrentClocksEventReasons"},
 	symClocksThrottleReasons: {"nvmlDeviceGetCurrentClocksThrottleReasons"},
+	symPCIeThroughput:        {"nvmlDeviceGetPcieThroughput"},
 	symGpmSupport:            {"nvmlGpmQueryDeviceSupport"},
 	symGpmAlloc:              {"nvmlGpmSampleAlloc"},
 	symGpmFree:               {"nvmlGpmSampleFree"},

@@ -42,7 +42,7 @@ func full() State {
 			{Holder: workload.Holder{Kind: workload.KindUnknown}, Bytes: p(uint64(gib)), Grade: gpu.Measured},
 		},
 		Grants:  []attribution.Grant{{Holder: pod("a"), Source: "kubelet", Resource: "nvidia.com/gpu", Mode: gpu.ModeTimeSlicing, ReservedBytes: p(uint64(0)), LimitBytes: p(uint64(20 * gib))}},
-		Signals: sample.Signals{Busy: p(0.97)},
+		Signals: sample.Signals{Busy: p(0.97), FP16Active: p(0.25), PCIeRxPerS: p(uint64(2_500_000_000))},
 		Power: sample.Power{PowerMW: p(uint64(250000)), LimitMW: p(uint64(400000)), EnergyMJ: p(uint64(5000)),
 			TemperatureC: p(uint64(60)), SMClockMHz: p(uint64(1410)), ClocksEventSet: p(uint64(4))},
 	}
@@ -102,6 +102,8 @@ func TestSeries(t *testing.T) {
 		`gputally_partition_info{gpu_uuid="GPU-1",index="0",mig_uuid="MIG-1,MIG-2",minor="0",model="",partition="gi7@9",pci_bus_id="",profile="1g.5gb"} 1`,
 		`gputally_partition_stranded_memory_slices{gpu_uuid="GPU-1",partition="whole"} 1`,
 		`gputally_signal_ratio{gpu_uuid="GPU-0",grade="indivisible",partition="whole",signal="busy"} 0.97`,
+		`gputally_signal_ratio{gpu_uuid="GPU-0",grade="indivisible",partition="whole",signal="fp16_active"} 0.25`,
+		`gputally_pcie_bytes_per_second{direction="rx",gpu_uuid="GPU-0",grade="indivisible",partition="whole"} 2.5e+09`,
 		`gputally_findings{kind="over_limit"} 2`,
 		`gputally_findings{kind="exposure"} 0`,
 		`gputally_power_watts{gpu_uuid="GPU-0"} 250`,

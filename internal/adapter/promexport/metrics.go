@@ -99,8 +99,10 @@ var (
 	findingInfo = add(Metric{Name: "gputally_finding_info", Kind: Info, Labels: with(ofHolder, "kind", "severity", "resource"), Stability: Alpha, Series: "F",
 		Help: "One open finding: what it is about. Evidence is in /api/v1/node."})
 
-	signal = add(Metric{Name: "gputally_signal_ratio", Kind: Gauge, Unit: "ratio", Labels: with(onPartition, "signal", labelGrade), Stability: Stable, Series: "up to 7 P",
-		Help: "How hard a partition works: busy, memory_busy, engine_active, sm_active, sm_occupancy, tensor_active, dram_active. Grade indivisible: several holders share it."})
+	signal = add(Metric{Name: "gputally_signal_ratio", Kind: Gauge, Unit: "ratio", Labels: with(onPartition, "signal", labelGrade), Stability: Stable, Series: "up to 10 P",
+		Help: "How hard a partition works: busy, memory_busy, engine_active, sm_active, sm_occupancy, tensor_active, dram_active, fp64_active, fp32_active, fp16_active. Grade indivisible: several holders share it."})
+	pcie = add(Metric{Name: "gputally_pcie_bytes_per_second", Kind: Gauge, Unit: "bytes per second", Labels: with(onPartition, "direction", labelGrade), Stability: Alpha, Series: "up to 2 P",
+		Help: "Traffic over PCIe to a partition (direction rx) and from it (tx). Without GPM it is what came in 20 ms, rx alone, and only while a process is there."})
 	holderSM = add(Metric{Name: "gputally_holder_sm_ratio", Kind: Gauge, Unit: "ratio", Labels: with(ofHolder, labelGrade), Stability: Alpha, Series: "H",
 		Help: "Share of time in which kernels of one holder ran, by NVML's samples. These do not add up to the GPU's busy ratio."})
 	power = add(Metric{Name: "gputally_power_watts", Kind: Gauge, Unit: "watts", Labels: onDevice, Stability: Stable, Series: "D",

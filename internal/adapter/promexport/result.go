@@ -136,9 +136,12 @@ func (o out) signals(p *attribution.Partition, at []string) {
 		{"busy", p.Signals.Busy}, {"memory_busy", p.Signals.MemoryBusy}, {"engine_active", p.Signals.EngineActive},
 		{"sm_active", p.Signals.SMActive}, {"sm_occupancy", p.Signals.SMOccupancy},
 		{"tensor_active", p.Signals.TensorActive}, {"dram_active", p.Signals.DRAMActive},
+		{"fp64_active", p.Signals.FP64Active}, {"fp32_active", p.Signals.FP32Active}, {"fp16_active", p.Signals.FP16Active},
 	} {
 		known(o, signal, s.value, 1, append(at, s.name, string(p.SignalsGrade))...)
 	}
+	known(o, pcie, p.Signals.PCIeRxPerS, 1, append(at, "rx", string(p.SignalsGrade))...)
+	known(o, pcie, p.Signals.PCIeTxPerS, 1, append(at, "tx", string(p.SignalsGrade))...)
 }
 
 func (o out) power(p *attribution.Partition) {

@@ -100,7 +100,8 @@ type Held struct {
 	SM *float64 `json:"sm,omitempty"`
 }
 
-// Signals are device-level measures of work, each 0..1, nil if not available.
+// Signals are device-level measures of work, nil if not available. Each is a
+// share of time or cycles, 0..1, but for the traffic.
 type Signals struct {
 	Busy         *float64 `json:"busy,omitempty"`
 	MemoryBusy   *float64 `json:"memory_busy,omitempty"`
@@ -109,6 +110,13 @@ type Signals struct {
 	SMOccupancy  *float64 `json:"sm_occupancy,omitempty"`
 	TensorActive *float64 `json:"tensor_active,omitempty"`
 	DRAMActive   *float64 `json:"dram_active,omitempty"`
+	// The pipes for floating point, without the tensor cores.
+	FP64Active *float64 `json:"fp64_active,omitempty"`
+	FP32Active *float64 `json:"fp32_active,omitempty"`
+	FP16Active *float64 `json:"fp16_active,omitempty"`
+	// Traffic over PCIe to the device (rx) and from it (tx), bytes per second.
+	PCIeRxPerS *uint64 `json:"pcie_rx_bytes_per_s,omitempty"`
+	PCIeTxPerS *uint64 `json:"pcie_tx_bytes_per_s,omitempty"`
 }
 
 // Power is energy and clocks. EnergyMJ counts since the driver was loaded.

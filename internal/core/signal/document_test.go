@@ -90,9 +90,9 @@ func sights() []struct {
 	}{
 		{"NVML alone: T4, V100, A10, L4, L40S, A100 and A30 whole", Sight{Activity: true}},
 		{"NVML alone: MIG instance of an A100 or A30", Sight{}},
-		{"GPM as the agent reads it: Hopper and later, whole or MIG", Sight{Activity: true, SM: true, DRAM: true, Tensor: true}},
-		{"GPM or DCGM with the FP pipes, MIG instance", Sight{Activity: true, SM: true, DRAM: true, Tensor: true, FP: true}},
-		{"GPM or DCGM with the FP pipes, whole device, power limit and idle power known", Sight{true, true, true, true, true, true}},
+		{"counters without the FP pipes", Sight{Activity: true, SM: true, DRAM: true, Tensor: true}},
+		{"GPM as the agent reads it: Hopper and later, MIG instance", Sight{Activity: true, SM: true, DRAM: true, Tensor: true, FP: true}},
+		{"GPM as the agent reads it: whole device, power limit and idle power known", Sight{true, true, true, true, true, true}},
 	}
 }
 

@@ -144,7 +144,7 @@ func TestUnread(t *testing.T) {
 // TestWaitsForInput: a download is waiting that says so.
 func TestWaitsForInput(t *testing.T) {
 	feed := func(bytes uint64) Hour {
-		return hour(full(gr(0.05), func(w *Window) { w.ReceivedPerS = p(bytes) }))
+		return hour(full(gr(0.05), func(w *Window) { w.PCIeRxPerS = p(bytes) }))
 	}
 	if got := Classify(feed(InputFrom)); got.Class != Waiting || !got.WaitsForInput {
 		t.Errorf("a gigabyte a second: %v", got)

@@ -50,10 +50,10 @@ func mean(minutes []minute, of func(*minute) value) value {
 
 func waitsForInput(minutes []minute) bool {
 	v := mean(minutes, func(m *minute) value {
-		if m.ReceivedPerS == nil {
+		if m.PCIeRxPerS == nil {
 			return value{}
 		}
-		return value{float64(*m.ReceivedPerS), true}
+		return value{float64(*m.PCIeRxPerS), true}
 	})
 	return v.ok && v.v >= InputFrom
 }

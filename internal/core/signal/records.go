@@ -4,6 +4,7 @@ package signal
 
 import (
 	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/sample"
 	"github.com/gputally/gputally/internal/core/usage"
 	"github.com/gputally/gputally/internal/core/workload"
 )
@@ -11,12 +12,10 @@ import (
 // OfPod is one piece of a window as the pod saw it: the partition's record, what
 // was held there and who was granted it, all of the same span. It is false where
 // the pod had neither a grant nor a process in it.
-//
-// Records tell neither the limit of a device's power nor its FP pipes nor its
-// PCIe traffic: those stay unknown.
 func OfPod(podKey string, part usage.PartitionRecord, held []usage.Record, grants []usage.GrantRecord) (Window, bool) {
 	w := Window{StartMS: part.StartMS, DurationMS: part.DurationMS, MeasuredMS: part.MeasuredMS,
-		Grade: part.Grade, Signals: part.Signals.Signals, PowerMW: meanPower(part)}
+		Grade: part.Grade, Signals: part.Signals.Signals, FPActive: busiestPipe(&part.Signals.Signals),
+		PowerMW: meanPower(&part), LimitMW: part.PowerLimitMW}
 	mine, others := whose(podKey, part.Partition, held)
 	if len(mine) == 0 && !granted(podKey, part.Partition, grants) {
 		return Window{}, false
@@ -80,10 +79,23 @@ func worst(mine []usage.Record) gpu.Grade {
 	return grade
 }
 
-// meanPower is energy over the measured time: a millijoule a millisecond is a watt.
-func meanPower(part usage.PartitionRecord) *uint64 {
-	if part.EnergyMJ == nil || part.MeasuredMS <= 0 {
+// busiestPipe is the activity of the busiest of the three FP pipes, nil where
+// one of them is not read: that one may be the busiest.
+func busiestPipe(s *sample.Signals) *float64 {
+	if s.FP64Active == nil || s.FP32Active == nil || s.FP16Active == nil {
 		return nil
+	}
+	v := max(*s.FP64Active, *s.FP32Active, *s.FP16Active)
+	return &v
+}
+
+// meanPower is energy over time where all of the time was read, since a counter
+// misses nothing; else the mean of the readings. A millijoule a millisecond is a
+// watt. What a counter grew by while the device could not be read stands in the
+// record in which it could again, and would be too much there.
+func meanPower(part *usage.PartitionRecord) *uint64 {
+	if part.EnergyMJ == nil || part.MeasuredMS <= 0 || part.MeasuredMS < part.DurationMS {
+		return part.PowerMW
 	}
 	mw := *part.EnergyMJ * 1000 / uint64(part.MeasuredMS)
 	return &mw

@@ -42,3 +42,26 @@ func TestOfPod(t *testing.T) {
 		t.Errorf("a size that is not known, beside a host process: %+v", w)
 	}
 }
+
+// TestOfPodSignals: what the rules 3 and 5 to 7 need comes from the records.
+func TestOfPodSignals(t *testing.T) {
+	at := gpu.Whole("GPU-a")
+	part := usage.PartitionRecord{Partition: at, Span: usage.Span{DurationMS: minuteMS}, MeasuredMS: minuteMS, Grade: gpu.Measured,
+		PowerMW: p(uint64(90_000)), PowerLimitMW: p(uint64(400_000))}
+	s := &part.Signals.Signals
+	s.FP64Active, s.FP32Active, s.FP16Active, s.PCIeRxPerS = p(0.1), p(0.3), p(0.2), p(uint64(5))
+	held := []usage.Record{{Partition: at, Holder: workload.Holder{Kind: workload.KindPod, PodUID: "u"}, PresentMS: minuteMS, KnownMS: minuteMS, Grade: gpu.Measured}}
+	w, _ := OfPod("u", part, held, nil)
+	if *w.FPActive != 0.3 || *w.PCIeRxPerS != 5 || *w.PowerMW != 90_000 || *w.LimitMW != 400_000 {
+		t.Errorf("signals: %+v", w)
+	}
+	s.FP64Active = nil
+	if w, _ = OfPod("u", part, held, nil); w.FPActive != nil {
+		t.Errorf("a pipe that is not read may be the busiest: %v", *w.FPActive)
+	}
+	// What a counter grew by before a device could be read again is not of this time.
+	part.EnergyMJ, part.MeasuredMS, part.UnmeasuredMS = p(uint64(900_000_000)), minuteMS/2, minuteMS/2
+	if w, _ = OfPod("u", part, held, nil); *w.PowerMW != 90_000 {
+		t.Errorf("power of a window read in part: %d mW", *w.PowerMW)
+	}
+}

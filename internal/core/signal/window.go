@@ -30,8 +30,6 @@ type Window struct {
 	sample.Signals
 	// FPActive is the activity of the busiest of the FP64, FP32 and FP16 pipes.
 	FPActive *float64
-	// ReceivedPerS is data over PCIe to the device, in bytes per second.
-	ReceivedPerS *uint64
 	// PowerMW and LimitMW are those of the device.
 	PowerMW *uint64
 	LimitMW *uint64

@@ -142,7 +142,7 @@ func (p *piece) measure(r *reading, dt int64) {
 	ms := uint64(dt)
 	p.rec.MeasuredMS += dt
 	p.grades[r.grade] += dt
-	p.signals.add(&r.signals, dt)
+	p.signals.add(&r.signals, &r.levels, dt)
 	if r.memory == memoryNone {
 		p.rec.NoMemoryMS += dt
 	}
@@ -196,6 +196,7 @@ func (p *piece) write(b *Batch, id gpu.PartitionID, span Span) {
 	rec.Reasons = sorted(p.reasons)
 	rec.Grade, rec.GradeMS = p.grades.worst()
 	rec.Signals = p.signals.mean()
+	rec.PowerMW, rec.PowerLimitMW = p.signals.levels.mean(levelPower), p.signals.levels.mean(levelPowerLimit)
 	b.Partitions = append(b.Partitions, rec)
 	b.Holders = p.writeHolders(b.Holders, id, span)
 	for _, g := range p.grants {

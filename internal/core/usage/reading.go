@@ -69,6 +69,7 @@ type reading struct {
 	capacity, reserved, used,
 	unattributed, free uint64
 	signals  signalValues
+	levels   levelValues
 	holdings []size
 	// rebind: the holders are not those of the reading before.
 	rebind bool
@@ -91,7 +92,7 @@ func (r *reading) fill(p *attribution.Partition, limit uint64) {
 		return
 	}
 	r.grade = rankOf(p.Grade)
-	r.signals = signalsOf(p.Signals)
+	r.signals, r.levels = signalsOf(p.Signals), levelsOf(p)
 	r.fillSizes(p)
 	r.fillHoldings(p.Holdings)
 	if why := r.wrong(limit); why != "" {

@@ -127,8 +127,12 @@ type PartitionRecord struct {
 	GradeMS map[gpu.Grade]int64 `json:"grade_ms,omitempty"`
 	Signals Signals             `json:"signals,omitzero"`
 	// EnergyMJ is the energy the device used, nil when not read.
-	EnergyMJ *uint64        `json:"energy_mj,omitempty"`
-	Events   []sample.Event `json:"events,omitempty"`
+	EnergyMJ *uint64 `json:"energy_mj,omitempty"`
+	// PowerMW is what the device drew and PowerLimitMW what it may draw: means
+	// over the time in which each was read, nil where it never was.
+	PowerMW      *uint64        `json:"power_mw,omitempty"`
+	PowerLimitMW *uint64        `json:"power_limit_mw,omitempty"`
+	Events       []sample.Event `json:"events,omitempty"`
 }
 
 // Record is what one holder had on one partition in one piece.

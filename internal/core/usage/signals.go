@@ -36,7 +36,7 @@ func (f fixed) plus(o fixed) fixed {
 	return min(f+o, fixedMost)
 }
 
-const signalCount = 7
+const signalCount = 10
 
 type signalValues [signalCount]fixed
 
@@ -44,18 +44,20 @@ func signalsOf(s sample.Signals) signalValues {
 	return signalValues{
 		fixedOf(s.Busy), fixedOf(s.MemoryBusy), fixedOf(s.EngineActive), fixedOf(s.SMActive),
 		fixedOf(s.SMOccupancy), fixedOf(s.TensorActive), fixedOf(s.DRAMActive),
+		fixedOf(s.FP64Active), fixedOf(s.FP32Active), fixedOf(s.FP16Active),
 	}
 }
 
 // signalSums adds up signals × milliseconds.
 type signalSums struct {
-	sum   [signalCount]int64
-	known [signalCount]int64
-	any   int64
+	sum    [signalCount]int64
+	known  [signalCount]int64
+	any    int64
+	levels levelSums
 }
 
-func (s *signalSums) add(v *signalValues, dt int64) {
-	seen := false
+func (s *signalSums) add(v *signalValues, levels *levelValues, dt int64) {
+	seen := s.levels.add(levels, dt)
 	for i, f := range v {
 		if f == fixedNone {
 			continue
@@ -80,5 +82,7 @@ func (s *signalSums) mean() Signals {
 	return Signals{KnownMS: s.any, Signals: sample.Signals{
 		Busy: m(0), MemoryBusy: m(1), EngineActive: m(2), SMActive: m(3),
 		SMOccupancy: m(4), TensorActive: m(5), DRAMActive: m(6),
+		FP64Active: m(7), FP32Active: m(8), FP16Active: m(9),
+		PCIeRxPerS: s.levels.mean(levelPCIeRx), PCIeTxPerS: s.levels.mean(levelPCIeTx),
 	}}
 }

@@ -172,6 +172,7 @@ static void call_utilization(nvmlDevice_t d)
     unsigned n = 0, period;
 
     CALL(nvmlDeviceGetUtilizationRates, d, &rates);
+    CALL(nvmlDeviceGetPcieThroughput, d, NVML_PCIE_UTIL_RX_BYTES, &n);
     CALL(nvmlDeviceGetEncoderUtilization, d, &n, &period);
     CALL(nvmlDeviceGetDecoderUtilization, d, &n, &period);
     CALL(nvmlDeviceGetProcessUtilization, d, NULL, &n, 0);

@@ -97,6 +97,8 @@ static const struct key gpu_keys[] = {
     {"sm_clock_max", to_u32, AT(sm_clock_max)},
     {"mem_clock_max", to_u32, AT(mem_clock_max)},
     {"clock_reasons", to_u64, AT(clock_reasons)},
+    {"pcie_rx", to_u32, AT(pcie_rx)},
+    {"pcie_tx", to_u32, AT(pcie_tx)},
     {"compute_mode", to_compute_mode, AT(compute_mode)},
     {"persistence", to_switch, AT(persistence)},
     {"addressing", to_addressing, AT(addressing)},

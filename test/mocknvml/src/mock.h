@@ -87,6 +87,7 @@ struct gpu {
     uint32_t temperature, mem_temperature;
     uint32_t sm_clock, mem_clock, sm_clock_max, mem_clock_max;
     uint64_t clock_reasons;
+    uint32_t pcie_rx, pcie_tx;             /* KB/s */
     uint64_t ecc_corrected, ecc_uncorrected;
     uint32_t compute_mode, persistence, addressing, virtualization, recovery;
     uint32_t accounting, accounting_size;

@@ -64,6 +64,21 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_
     return leave(NVML_SUCCESS);
 }
 
+/* Real drivers count for 20 ms and make the caller wait; `slow:20` does that here. */
+nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device, nvmlPcieUtilCounter_t counter,
+                                         unsigned int *value)
+{
+    struct target t;
+
+    if (value == NULL || counter >= NVML_PCIE_UTIL_COUNT)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    nvmlReturn_t rc = enter_without_mig(__func__, device, &t);
+    if (rc != NVML_SUCCESS)
+        return rc;
+    *value = counter == NVML_PCIE_UTIL_RX_BYTES ? t.gpu->pcie_rx : t.gpu->pcie_tx;
+    return leave(NVML_SUCCESS);
+}
+
 static nvmlReturn_t engine(const char *call, nvmlDevice_t device, bool encoder,
                            unsigned int *utilization, unsigned int *samplingPeriodUs)
 {
