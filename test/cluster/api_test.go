@@ -14,6 +14,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,4 +172,18 @@ func removeAll(t *testing.T, collection string) {
 	if _, err := call(http.MethodDelete, collection, "application/json", nil); err != nil {
 		t.Errorf("delete all of %s: %v", collection, err)
 	}
+}
+
+// kubernetesMinor is the minor version of the node's Kubernetes 1.
+func kubernetesMinor(t *testing.T) int {
+	t.Helper()
+	var version struct{ Minor, GitVersion string }
+	if err := get("/version", &version); err != nil {
+		t.Fatal(err)
+	}
+	minor, err := strconv.Atoi(version.Minor)
+	if err != nil {
+		t.Fatalf("the API server's version is %q: %v", version.GitVersion, err)
+	}
+	return minor
 }

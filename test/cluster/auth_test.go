@@ -9,15 +9,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -94,38 +91,6 @@ spec:
   - name: token
     projected: {sources: [{serviceAccountToken: {audience: gputally, path: token}}]}
 `, name, account, node, holderImage)
-}
-
-// tokenRequest has the API server make a token: for an audience, or for itself, and
-// bound to a pod, or to nothing.
-func tokenRequest(t *testing.T, account, audience, podName string) string {
-	t.Helper()
-	spec := map[string]any{"expirationSeconds": 600}
-	if audience != "" {
-		spec["audiences"] = []string{audience}
-	}
-	if podName != "" {
-		spec["boundObjectRef"] = map[string]string{"kind": "Pod", "apiVersion": "v1", "name": podName}
-	}
-	ns, name, ok := strings.Cut(account, "/")
-	if !ok {
-		ns, name = "default", account
-	}
-	body, err := json.Marshal(map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := call(http.MethodPost, "/api/v1/namespaces/"+ns+"/serviceaccounts/"+name+"/token", "application/json", body)
-	if err != nil {
-		t.Fatalf("make a token of %s for %q, bound to pod %q: %v", account, audience, podName, err)
-	}
-	var out struct {
-		Status struct{ Token string }
-	}
-	if err := json.Unmarshal(answer, &out); err != nil || out.Status.Token == "" {
-		t.Fatalf("make a token of %s: %v: %s", account, err, answer)
-	}
-	return out.Status.Token
 }
 
 const (
@@ -221,6 +186,7 @@ func whoMay(t *testing.T) {
 	startServer(t, "--agent-token-file", files)
 
 	t.Run("agents", func(t *testing.T) { agentsAreLetIn(t) })
+	t.Run("expired", func(t *testing.T) { tokensExpire(t) })
 	t.Run("people", func(t *testing.T) { peopleAreLetIn(t) })
 	t.Run("rotation", func(t *testing.T) { tokenChanges(t, agentPod) })
 	t.Run("revoked", func(t *testing.T) { tokenEnds(t) })
@@ -334,13 +300,14 @@ func peopleAreLetIn(t *testing.T) {
 	}
 }
 
-// tokenChanges: an agent whose token is a tenant's says so, once, and ships as soon
-// as its file has the one that the kubelet made for its pod.
+// tokenChanges: an agent whose token has ended, or is a tenant's, says so, once for each,
+// and ships as soon as its file has the one that the kubelet made for its pod.
 func tokenChanges(t *testing.T, agentPod pod) {
 	install(t, oneCard)
 	apply(t, accountPod("intruder", "tenant", "gpu-node-1"))
 	file := filepath.Join(t.TempDir(), "token")
-	writeFile(t, file, tokenRequest(t, "tenant", "gputally", "intruder"))
+	ended := endingAt(t, tokenRequest(t, "gputally-agent", "gputally", "agent"), time.Now().Add(-time.Hour))
+	writeFile(t, file, ended)
 	a := startAgent(t, "--server", ledgerURL, "--server-ca-file", serverCA, "--server-token-file", file)
 	const refused = "does not let this agent deliver"
 	logged := func(text string) int {
@@ -351,12 +318,18 @@ func tokenChanges(t *testing.T, agentPod pod) {
 		_, own, _ := strings.Cut(string(log), "--- "+t.Name()+"\n")
 		return strings.Count(own, text)
 	}
-	eventually(t, "the agent says that it is not let in", func() error {
-		if logged(refused) == 0 || logged("system:serviceaccount:default:tenant") == 0 {
-			return fmt.Errorf("its log does not say so")
-		}
-		return nil
-	})
+	saysWhy := func(why string) {
+		t.Helper()
+		eventually(t, "the agent says that it is not let in: "+why, func() error {
+			if logged(refused) == 0 || logged(why) == 0 {
+				return fmt.Errorf("its log does not say so")
+			}
+			return nil
+		})
+	}
+	saysWhy("the bearer token ended at")
+	writeFile(t, file, tokenRequest(t, "tenant", "gputally", "intruder"))
+	saysWhy("system:serviceaccount:default:tenant")
 	made, err := os.ReadFile("/var/lib/kubelet/pods/" + agentPod.Metadata.UID + "/volumes/kubernetes.io~projected/token/token")
 	if err != nil {
 		t.Fatalf("read the token that the kubelet made: %v", err)
@@ -368,8 +341,8 @@ func tokenChanges(t *testing.T, agentPod pod) {
 		}
 		return nil
 	})
-	if n := logged(refused); n != 1 {
-		t.Errorf("the agent's log says %d times that it is not let in, want once", n)
+	if n := logged(refused); n != 2 {
+		t.Errorf("the agent's log says %d times that it is not let in, want once for each reason", n)
 	}
 }
 
@@ -407,25 +380,4 @@ func apiServerIsAway(t *testing.T) {
 	}
 	back()
 	eventually(t, "a new token is let in again", func() error { return asked(t, "GET", marks, fresh, "", 200) })
-}
-
-// startProcess runs one of our programs until the test ends, which must be without
-// an error.
-func startProcess(t *testing.T, logFile, program string, args ...string) {
-	t.Helper()
-	log, err := os.OpenFile(logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(log, "--- %s\n", t.Name())
-	cmd := exec.Command(program, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("start %s: %v", program, err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait(), log.Close()); err != nil {
-			t.Errorf("end %s: %v", program, err)
-		}
-	})
 }

@@ -22,7 +22,8 @@ import (
 )
 
 // guardPods are pods that reach GPUs in every way that core/guard knows, and some that
-// do not. spec is what follows "spec:"; a container without a name is main.
+// do not. spec is what follows "spec:"; a container without a name is main, and one without
+// an image has that of CUDA.
 var guardPods = []struct{ name, notes, spec string }{
 	{"plain", "", `{containers: [{}]}`},
 	{"variable-all", "", `{containers: [{env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}]}`},
@@ -106,9 +107,11 @@ func guardPod(t *testing.T, name, namespace, notes, spec string) []byte {
 		containers, _ := pod["spec"].(map[string]any)[list].([]any)
 		for _, c := range containers {
 			c := c.(map[string]any)
-			c["image"], c["imagePullPolicy"] = cudaImage, "Never"
-			if c["name"] == nil {
-				c["name"] = "main"
+			c["imagePullPolicy"] = "Never"
+			for field, value := range map[string]string{"image": cudaImage, "name": "main"} {
+				if c[field] == nil {
+					c[field] = value
+				}
 			}
 		}
 	}
@@ -191,10 +194,14 @@ func scannedAs(t *testing.T, pod []byte) []string {
 	return slices.Compact(out)
 }
 
-// policiesOf are the objects that guard policies prints, or those of some kinds.
+// mutatingSince is the first minor version of Kubernetes 1 with mutating policies as v1.
+const mutatingSince = 36
+
+// policiesOf are the objects that guard policies prints for the node's version, of some
+// kinds.
 func policiesOf(t *testing.T, kinds string) string {
 	t.Helper()
-	text, err := output("gputally", "guard", "policies", "--kubernetes", "1.37")
+	text, err := output("gputally", "guard", "policies", "--kubernetes", fmt.Sprintf("1.%d", kubernetesMinor(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +237,8 @@ handler: nvidia
 `
 
 // guardPolicies: the API server says of every pod what guard scan says of it, refuses it
-// where it shall, and with the mutating policy the image's variable gives no GPU.
+// where it shall, and with the mutating policy the image's variable gives no GPU. Where
+// Kubernetes is too old for that one, the image's variable does, until the node's door is shut.
 func guardPolicies(t *testing.T) {
 	apply(t, guardNamespaces)
 	apply(t, policiesOf(t, "Validating"))
@@ -250,8 +258,13 @@ func guardPolicies(t *testing.T) {
 	})
 	t.Run("agrees", func(t *testing.T) { policiesAgree(t) })
 	t.Run("modes", func(t *testing.T) { policiesHaveModes(t, leaky) })
-	apply(t, policiesOf(t, "Mutating"))
-	t.Run("void", func(t *testing.T) { leakIsPrevented(t) })
+	if kubernetesMinor(t) < mutatingSince {
+		t.Run("without-mutating", func(t *testing.T) { leakGoesOn(t) })
+	} else {
+		apply(t, policiesOf(t, "Mutating"))
+		t.Run("void", func(t *testing.T) { leakIsPrevented(t) })
+	}
+	t.Run("node-setting", func(t *testing.T) { nodeShutsTheDoor(t) })
 }
 
 func policiesAgree(t *testing.T) {
@@ -282,56 +295,5 @@ func policiesHaveModes(t *testing.T, leaky func(string) []byte) {
 	}
 	if got := try(t, "enforced", leaky("enforced")); !strings.Contains(got.text, "GT-G001 visible-devices-without-request in container main: request a GPU") {
 		t.Errorf("the refusal does not say what to do: %s", got.text)
-	}
-}
-
-// leakIsPrevented: an image that says NVIDIA_VISIBLE_DEVICES=all gets every GPU of the
-// node, and none once the namespace enforces.
-func leakIsPrevented(t *testing.T) {
-	install(t, twoCards)
-	devicePlugin(t, wholeGPUs)
-	apply(t, holderPod("leak", cudaImage, "env: []"))
-	_, pid := running(t, "leak", "main")
-	canOpen(t, pid, gpuA, gpuB)
-
-	labelNamespace(t, "default", `"enforce"`)
-	t.Cleanup(func() { labelNamespace(t, "default", "null") })
-	eventually(t, "the mutating policy is in force", func() error {
-		got := try(t, "default", guardPod(t, "probe", "default", "", `{initContainers: [{name: first}], containers: [{}, {name: second}]}`))
-		if n := strings.Count(got.text, `{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}`); n != 3 {
-			return fmt.Errorf("%d of 3 containers have the variable: %s", n, got.text)
-		}
-		return nil
-	})
-	apply(t, holderPod("hidden", cudaImage, "env: []"))
-	_, pid = running(t, "hidden", "main")
-	canOpen(t, pid)
-	apply(t, gpuPod("honest", "nvidia.com/gpu"))
-	_, pid = running(t, "honest", "main")
-	canOpen(t, pid, grantedID(t, "honest/main"))
-	ephemeralGetsNone(t)
-}
-
-// ephemeralGetsNone: a container that joins a pod later is told void, too, and what was
-// there before stays as it was.
-func ephemeralGetsNone(t *testing.T) {
-	t.Helper()
-	body := fmt.Sprintf(`{"spec":{"ephemeralContainers":[{"name":"debug","image":%q,"imagePullPolicy":"Never"}]}}`, cudaImage)
-	answer, err := call(http.MethodPatch, podPath("leak")+"/ephemeralcontainers", "application/strategic-merge-patch+json", []byte(body))
-	if err != nil || !strings.Contains(string(answer), `"value":"void"`) {
-		t.Errorf("an ephemeral container: %v, want NVIDIA_VISIBLE_DEVICES=void in %s", err, answer)
-	}
-	body = strings.Replace(body, `"debug"`, `"bad"`, 1)
-	body = strings.Replace(body, `"imagePullPolicy"`, `"env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}],"imagePullPolicy"`, 1)
-	if _, err := call(http.MethodPatch, podPath("leak")+"/ephemeralcontainers", "application/strategic-merge-patch+json", []byte(body)); err == nil || !strings.Contains(err.Error(), "GT-G001") {
-		t.Errorf("an ephemeral container that takes all GPUs: %v, want it refused", err)
-	}
-}
-
-func labelNamespace(t *testing.T, name, mode string) {
-	t.Helper()
-	body := fmt.Sprintf(`{"metadata":{"labels":{"gputally.io/guard":%s}}}`, mode)
-	if _, err := call(http.MethodPatch, "/api/v1/namespaces/"+name, "application/merge-patch+json", []byte(body)); err != nil {
-		t.Errorf("label namespace %s: %v", name, err)
 	}
 }

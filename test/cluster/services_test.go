@@ -5,11 +5,13 @@
 package cluster_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -98,5 +100,26 @@ func draRegistered(t *testing.T, want bool) {
 			return fmt.Errorf("its log ends with %q", last)
 		}
 		return nil
+	})
+}
+
+// startProcess runs one of our programs until the test ends, which must be without
+// an error.
+func startProcess(t *testing.T, logFile, program string, args ...string) {
+	t.Helper()
+	log, err := os.OpenFile(logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(log, "--- %s\n", t.Name())
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("start %s: %v", program, err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait(), log.Close()); err != nil {
+			t.Errorf("end %s: %v", program, err)
+		}
 	})
 }

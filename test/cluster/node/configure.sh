@@ -34,3 +34,11 @@ done <<<"$users"
 
 cp scripts/config/cni.conflist /etc/cni/net.d/10-node.conflist
 cp scripts/config/nvidia-container-runtime.toml /etc/nvidia-container-runtime/config.toml
+
+# Before 1.31 the kubelet took cgroup v1 without being asked, and kube-proxy had nftables
+# only where asked.
+minor=$(bin/kubelet --version | sed -n 's/^Kubernetes v1\.\([0-9]*\).*/\1/p')
+if [ "$minor" -lt 31 ]; then
+	sed -i '/^failCgroupV1:/d' scripts/config/kubelet.yaml
+	echo 'featureGates: {NFTablesProxyMode: true}' >>scripts/config/kube-proxy.yaml
+fi
