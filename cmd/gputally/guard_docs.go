@@ -34,6 +34,7 @@ func writeGuardDocs(w io.Writer) error {
 		fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n- **Severity:** %s. %s.\n- **Why it matters:** %s\n- **Fix:** %s.\n",
 			r.ID, r.Name, r.Title, strings.Join(words, ", "), sentence(r.When), r.Why, sentence(r.Fix))
 	}
+	b.WriteString(guardTried)
 	b.WriteString(guardOutro)
 	_, err := io.WriteString(w, b.String())
 	return err

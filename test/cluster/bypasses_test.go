@@ -32,7 +32,9 @@ const (
 	fails   = "fails"
 	plain   = `image: ` + holderImage
 	visible = `env: [{name: NVIDIA_VISIBLE_DEVICES, value: `
-	asksOne = `resources: {limits: {nvidia.com/gpu: 1}}`
+	// As NVIDIA's device plugin mounts it: only what is mounted from there counts.
+	deviceList = `{volumes: [{name: v, hostPath: {path: /dev/null}}], containers: [{` + plain + `, volumeMounts: [{name: v, mountPath: /var/run/nvidia-container-devices/all}]}]}`
+	asksOne    = `resources: {limits: {nvidia.com/gpu: 1}}`
 )
 
 // bypasses are the ways of docs/guardrails.md, in its order. A container without an image
@@ -50,7 +52,7 @@ var bypasses = []bypass{
 	{"cuda-version", "", `{containers: [{` + plain + `, env: [{name: CUDA_VERSION, value: "12.4"}]}]}`, []string{gpuA, gpuB}},
 	{"runtime-class", "", `{runtimeClassName: nvidia, containers: [{}]}`, []string{gpuA, gpuB}},
 	{"runtime-class-runc", "", `{runtimeClassName: runc, containers: [{}]}`, nil},
-	{"device-list-mount", "", `{volumes: [{name: v, emptyDir: {}}], containers: [{` + plain + `, volumeMounts: [{name: v, mountPath: /var/run/nvidia-container-devices/all}]}]}`, nil},
+	{"device-list-mount", "", deviceList, nil},
 	{"cdi-annotation", "cdi.k8s.io/x: nvidia.com/gpu=all", `{containers: [{` + plain + `}]}`, nil},
 	{"privileged", "", `{containers: [{` + plain + `, securityContext: {privileged: true}}]}`, []string{gpuA, gpuB}},
 	{"privileged-void", "", `{containers: [{` + plain + `, securityContext: {privileged: true}, ` + visible + `void}]}]}`, []string{gpuA, gpuB}},
@@ -83,12 +85,18 @@ metadata: {name: runc}
 handler: runc
 `
 
-// guardBypasses: each way to a GPU, tried with NVIDIA's runtime. Who could open one that
-// was not given to it is found by guard scan, at a severity that the policies refuse.
+// guardBypasses: what a container can open on a node with the defaults, and with settings.
 func guardBypasses(t *testing.T) {
 	install(t, twoCards)
 	devicePlugin(t, wholeGPUs)
 	apply(t, gpuNames)
+	t.Run("defaults", guardDefaults)
+	t.Run("settings", guardNodeSettings)
+}
+
+// guardDefaults: each way to a GPU, tried with NVIDIA's runtime. Who could open one that
+// was not given to it is found by guard scan, at a severity that the policies refuse.
+func guardDefaults(t *testing.T) {
 	manifests := []string{gpuNames}
 	for _, b := range bypasses {
 		body := string(guardPod(t, b.name, "default", b.notes, b.spec))
@@ -104,17 +112,23 @@ func guardBypasses(t *testing.T) {
 			if b.asks() { // one at a time: there are two GPUs
 				apply(t, manifests[i+1])
 			}
-			if slices.Equal(b.gets, []string{fails}) {
-				neverStarts(t, b.name, "unresolvable CDI devices")
-				return
-			}
-			if diff := cmp.Diff(b.cards(t), opens(t, b.name)); diff != "" {
-				t.Errorf("it can open (-want +got):\n%s", diff)
-			}
+			b.tried(t)
 			if found := severe[b.name]; b.takes() && severityOrder(found) < severityOrder("medium") {
 				t.Errorf("it can open GPUs that it was not given, and guard scan says %q", found)
 			}
 		})
+	}
+}
+
+// tried compares what its container can open with what it should.
+func (b bypass) tried(t *testing.T) {
+	t.Helper()
+	if slices.Equal(b.gets, []string{fails}) {
+		neverStarts(t, b.name, "unresolvable CDI devices")
+		return
+	}
+	if diff := cmp.Diff(b.cards(t), opens(t, b.name)); diff != "" {
+		t.Errorf("%s can open (-want +got):\n%s", b.name, diff)
 	}
 }
 
@@ -140,6 +154,45 @@ func neverStarts(t *testing.T, name, why string) {
 		}
 		return nil
 	})
+}
+
+// nodeSettings are settings of NVIDIA's toolkit that shut a door, or open one.
+var nodeSettings = []struct {
+	line string
+	pods []bypass
+}{
+	{"accept-nvidia-visible-devices-envvar-when-unprivileged = false", []bypass{
+		{"image", "", `{containers: [{}]}`, nil},
+		{"variable", "", `{containers: [{` + plain + `, ` + visible + `all}]}]}`, nil},
+		{"runtime-class", "", `{runtimeClassName: nvidia, containers: [{}]}`, nil},
+		{"privileged", "", `{containers: [{` + plain + `, securityContext: {privileged: true}}]}`, []string{gpuA, gpuB}},
+		{"grant-and-variable", "", `{containers: [{` + asksOne + `, ` + visible + `all}]}]}`, []string{own}},
+	}},
+	{"accept-nvidia-visible-devices-as-volume-mounts = true", []bypass{
+		{"device-list-mount", "", deviceList, []string{gpuA, gpuB}},
+	}},
+}
+
+// guardNodeSettings: what the setting of a node changes.
+func guardNodeSettings(t *testing.T) {
+	const file = "/etc/nvidia-container-runtime/config.toml"
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { writeFile(t, file, string(before)) })
+	for _, s := range nodeSettings {
+		writeFile(t, file, s.line+"\n"+string(before))
+		for _, b := range s.pods {
+			apply(t, string(guardPod(t, b.name, "default", b.notes, b.spec)))
+		}
+		t.Run(s.line, func(t *testing.T) {
+			for _, b := range s.pods {
+				b.tried(t)
+			}
+		})
+		removeAll(t, "/api/v1/namespaces/default/pods")
+	}
 }
 
 // asks is whether a GPU is asked for by one of its containers.

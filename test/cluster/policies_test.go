@@ -238,7 +238,7 @@ handler: nvidia
 
 // guardPolicies: the API server says of every pod what guard scan says of it, refuses it
 // where it shall, and with the mutating policy the image's variable gives no GPU. Where
-// Kubernetes is too old for that one, the image's variable does, until the node's door is shut.
+// Kubernetes is too old for that one, the image's variable does.
 func guardPolicies(t *testing.T) {
 	apply(t, guardNamespaces)
 	apply(t, policiesOf(t, "Validating"))
@@ -264,7 +264,6 @@ func guardPolicies(t *testing.T) {
 		apply(t, policiesOf(t, "Mutating"))
 		t.Run("void", func(t *testing.T) { leakIsPrevented(t) })
 	}
-	t.Run("node-setting", func(t *testing.T) { nodeShutsTheDoor(t) })
 }
 
 func policiesAgree(t *testing.T) {

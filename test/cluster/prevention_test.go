@@ -7,7 +7,6 @@ package cluster_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 )
@@ -67,31 +66,6 @@ func enforceHere(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// nodeShutsTheDoor: with the toolkit's setting that docs/guard-policies.md names, neither
-// an image nor a manifest gives GPUs, and a privileged container has them all the same.
-func nodeShutsTheDoor(t *testing.T) {
-	const file = "/etc/nvidia-container-runtime/config.toml"
-	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, file, "accept-nvidia-visible-devices-envvar-when-unprivileged = false\n"+string(before))
-	t.Cleanup(func() { writeFile(t, file, string(before)) })
-	install(t, twoCards)
-	for name, x := range map[string]struct {
-		line string
-		gets []string
-	}{
-		"by-image":      {"env: []", nil},
-		"by-variable":   {"env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]", nil},
-		"by-privileges": {"securityContext: {privileged: true}", []string{gpuA, gpuB}},
-	} {
-		apply(t, holderPod(name, cudaImage, x.line))
-		_, pid := running(t, name, "main")
-		canOpen(t, pid, x.gets...)
-	}
 }
 
 // ephemeralGetsNone: a container that joins a pod later is told void, too, and what was

@@ -80,7 +80,7 @@ var rules = []Rule{
 		Title:      "NVIDIA_VISIBLE_DEVICES is set by hand in a container that asks for a GPU.",
 		Severities: []Severity{High, Medium, Low},
 		When:       "high where it names all; medium for a list of devices; low where it hides the GPUs that were asked for",
-		Why:        "The device plugin sets this variable to what was granted. A value in the spec can stand instead of it: the container then sees other GPUs than its own, or pays for some it cannot see.",
+		Why:        "The device plugin sets this variable to what was granted. A value in the spec stands instead of it: the container then sees other GPUs than its own, or pays for some it cannot see.",
 		Fix:        "remove the variable from the spec; ask for more GPUs where more are needed",
 	},
 	{
