@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // users of kubeconfigs that get tokens from providers
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -194,8 +193,8 @@ func isReady(pod *corev1.Pod) bool {
 // denied adds to a refusal which right is missing.
 func (c *Cluster) denied(err error, verbs, resource string) error {
 	switch {
-	// A refused upgrade to streams has the API server's words, not its status.
-	case apierrors.IsForbidden(err), httpstream.IsUpgradeFailure(err) && strings.Contains(err.Error(), " is forbidden: "):
+	// A refused upgrade to streams may have the API server's words alone, not its status.
+	case apierrors.IsForbidden(err), strings.Contains(err.Error(), " is forbidden: "):
 		return fmt.Errorf("%w\n  a Role in namespace %s with the verb %s on %s would let you (docs/kubectl.md)", err, c.o.Namespace, verbs, resource)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the API server does not know you: log in again, as for kubectl (%w)", err)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	streaming "k8s.io/streaming/pkg/httpstream"
 )
 
 // Forward is a way to one port of one pod. All connections share one to the API server.
@@ -123,8 +124,9 @@ func (f *Forward) dialer() (httpstream.Dialer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("forward to pod %s: %w", f.pod.Name, err)
 	}
+	// Of the two packages with such an error client-go's WebSockets take this one (since 0.37).
 	return portforward.NewFallbackDialer(tunnel, old, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+		return streaming.IsUpgradeFailure(err) || streaming.IsHTTPSProxyError(err)
 	}), nil
 }
 
