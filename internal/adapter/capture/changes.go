@@ -45,6 +45,9 @@ func (k *known) update(e *entryLine, s sample.Sample) error {
 	e.PodResources = k.changed("podresources", m.podResources(s.Grants))
 	e.Allocatable = k.changed("allocatable", m.json(s.Grants.Allocatable))
 	e.Reach = k.changed("reach", m.json(s.Reach))
+	if len(s.Engines) > 0 {
+		e.Engines = m.json(s.Engines)
+	}
 	processes := map[string]json.RawMessage{}
 	for pid, p := range s.Processes {
 		processes[strconv.Itoa(pid)] = m.json(p)

@@ -27,7 +27,7 @@ var platformNamespaces = []string{
 // UUIDs), wherever they stand. Kept are sizes and times, resource, driver and
 // device names, the structure of cgroup paths, the labels and annotations by
 // which GPU schedulers speak, and the names of platform namespaces and what
-// runs in them. Other annotations and the texts of errors are dropped.
+// runs in them. Other annotations, addresses of pods and the texts of errors are dropped.
 //
 // It is not safe for concurrent use.
 type Redactor struct {
@@ -65,6 +65,11 @@ func (r *Redactor) Redact(s sample.Sample) sample.Sample {
 	})
 	out.Usage = each(s.Usage, func(v sample.PodUsage) sample.PodUsage {
 		v.PodUID = r.identifiers(v.PodUID)
+		return v
+	})
+	out.Engines = each(s.Engines, func(v sample.Engine) sample.Engine {
+		v.PodUID, v.Container = r.identifiers(v.PodUID), r.name("container", v.Container)
+		v.Reading.Model = r.name("model", v.Reading.Model)
 		return v
 	})
 	out.Sources = map[string]sample.SourceStatus{}

@@ -33,6 +33,7 @@ func TestRedactLooksAtEveryText(t *testing.T) {
 		"Objects.Slices.Driver", "Objects.Slices.Devices.Name", "Objects.Slices.Devices.Type", "Objects.Slices.Devices.UUID", "Objects.Slices.Devices.ParentUUID",
 		"Objects.Slices.Devices.Profile", "Objects.Slices.Devices.Product",
 		"Reach.PodUID", "Reach.ContainerID", "Reach.Evidence", "Usage.PodUID",
+		"Engines.PodUID", "Engines.Problem", "Engines.Reading.Engine", // words of our own
 	}
 	var s sample.Sample
 	fill(reflect.ValueOf(&s).Elem(), "sample")

@@ -58,7 +58,7 @@ func (r *Redactor) podObject(p workload.Pod) workload.Pod {
 	}
 	p.ClaimNames = each(p.ClaimNames, func(c string) string { return r.claimName(p.Namespace, c) })
 	p.Name, p.Namespace = r.pod(p.Namespace, p.Name), r.namespace(p.Namespace)
-	p.UID, p.Node = r.identifiers(p.UID), r.node(p.Node)
+	p.UID, p.Node, p.IP = r.identifiers(p.UID), r.node(p.Node), hide(p.IP)
 	p.Owner.Name, p.Owner.UID = r.name("owner", p.Owner.Name), r.identifiers(p.Owner.UID)
 	if !strings.HasPrefix(p.RuntimeClass, "nvidia") {
 		p.RuntimeClass = r.name("runtimeclass", p.RuntimeClass)

@@ -21,6 +21,7 @@ type state struct {
 	processes  map[int]*process
 	grants     sample.Grants
 	reach      []sample.Reach
+	engines    []sample.Engine // of this moment alone
 	nvml       sample.Library
 	sources    map[string]sample.SourceStatus
 	usage      map[string]usage
@@ -142,7 +143,7 @@ func (e *entry) concerns(node string) bool {
 
 // begin moves the clock to a moment and forgets what lasted one sample.
 func (s *state) begin(at int64) {
-	s.wallMS = s.wall(at).UnixMilli()
+	s.wallMS, s.engines = s.wall(at).UnixMilli(), nil
 	for _, dev := range s.devices {
 		dev.events, dev.accounted = nil, nil
 	}
@@ -190,7 +191,7 @@ func (s *state) check(file string) error {
 func (s *state) sample(monoMS, at int64) sample.Sample {
 	out := sample.Sample{
 		Node: s.name, At: s.wall(at), MonoMS: monoMS, NVML: s.nvml, Grants: s.grants,
-		Objects: s.objects.compose(), Reach: s.reach, Standalone: s.standalone,
+		Objects: s.objects.compose(), Reach: s.reach, Engines: s.engines, Standalone: s.standalone,
 		Processes: map[int]sample.Process{},
 	}
 	if len(s.sources) > 0 {

@@ -104,6 +104,7 @@ func (d *decoder) sourceChanges(o *object) []change {
 	}
 	out = append(out, whole(d, o, "allocatable", func(s *state, v []workload.ResourceDevices) { s.grants.Allocatable = v })...)
 	out = append(out, whole(d, o, "reach", func(s *state, v []sample.Reach) { s.reach = v })...)
+	out = append(out, whole(d, o, "engines", func(s *state, v []sample.Engine) { s.engines = v })...)
 	out = append(out, whole(d, o, "nvml", func(s *state, v sample.Library) { s.nvml = v })...)
 	out = append(out, whole(d, o, "standalone", func(s *state, v bool) { s.standalone = v })...)
 	out = append(out, merged(d, o, "sources", func(s *state) map[string]sample.SourceStatus { return s.sources })...)

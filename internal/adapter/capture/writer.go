@@ -64,6 +64,7 @@ type entryLine struct {
 	PodResources json.RawMessage                         `json:"podresources,omitempty"`
 	Allocatable  json.RawMessage                         `json:"allocatable,omitempty"`
 	Reach        json.RawMessage                         `json:"reach,omitempty"`
+	Engines      json.RawMessage                         `json:"engines,omitempty"`
 	PodUsage     map[string]json.RawMessage              `json:"pod_usage,omitempty"`
 	Reduced      *reducedObjects                         `json:"reduced,omitempty"`
 	Sources      map[string]json.RawMessage              `json:"sources,omitempty"`

@@ -46,6 +46,7 @@ metadata:
 spec:
   nodeName: node-a
   hostPID: true
+  hostNetwork: true
   runtimeClassName: nvidia
   restartPolicy: Never
   schedulerName: default-scheduler
@@ -86,6 +87,7 @@ spec:
   - {name: debug, image: shell:1, targetContainerName: main}
 status:
   phase: Running
+  podIP: 10.1.2.3
   reason: Evicted
   resourceClaimStatuses: [{name: made, resourceClaimName: train-0-made-x7}, {name: pending}]
   extendedResourceClaimStatus: {resourceClaimName: train-0-ext, requestMappings: []}
@@ -103,7 +105,7 @@ status:
 		Labels:      map[string]string{"team": "vision"},
 		Annotations: map[string]string{"kubernetes.io/config.hash": "abc"},
 		Owner:       workload.Owner{Kind: "Job", Name: "train", UID: "j-1"},
-		HostPID:     true, RuntimeClass: "nvidia", DefaultScheduler: true,
+		HostPID:     true, HostNetwork: true, IP: "10.1.2.3", RuntimeClass: "nvidia", DefaultScheduler: true,
 		RestartPolicy: workload.RestartNever, Reason: "Evicted",
 		ClaimNames:       []string{"shared", "train-0-made-x7"},
 		ExtendedClaim:    "train-0-ext",

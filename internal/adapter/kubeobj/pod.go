@@ -32,6 +32,8 @@ func Pod(p *corev1.Pod) workload.Pod {
 		DefaultScheduler: p.Spec.SchedulerName == corev1.DefaultSchedulerName,
 		RuntimeClass:     deref(p.Spec.RuntimeClassName),
 		HostPID:          p.Spec.HostPID,
+		HostNetwork:      p.Spec.HostNetwork,
+		IP:               p.Status.PodIP,
 		Containers:       containers(p),
 		ClaimNames:       claimNames(p),
 		ExtendedClaim:    extendedClaim(p),

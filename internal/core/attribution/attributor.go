@@ -128,6 +128,7 @@ func (w *work) result() Result {
 	slices.SortStableFunc(w.findings, Finding.compare)
 	r.Findings = w.findings
 	r.Pods = w.podResults()
+	r.Engines = w.engines()
 	r.Machine = machineOf(w.s.Objects.Node)
 	return r
 }

@@ -21,6 +21,8 @@ type Result struct {
 	Partitions []Partition    `json:"partitions"`
 	Findings   []Finding      `json:"findings,omitempty"`
 	Pods       []PodResult    `json:"pods,omitempty"`
+	// Engines are the looks at inference engines since the sample before.
+	Engines []Engine `json:"engines,omitempty"`
 	// Machine is what the node is; nil while nobody says it.
 	Machine *Machine                       `json:"machine,omitempty"`
 	Sources map[string]sample.SourceStatus `json:"sources,omitempty"`

@@ -33,6 +33,9 @@ type Sample struct {
 	Reach []Reach `json:"reach,omitempty"`
 	// Usage is the CPU and memory of the pods, from their cgroups.
 	Usage []PodUsage `json:"usage,omitempty"`
+	// Engines are the looks at inference engines that ended since the last
+	// sample.
+	Engines []Engine `json:"engines,omitempty"`
 	// Sources reports how each read went, by source name.
 	Sources map[string]SourceStatus `json:"sources,omitempty"`
 	// Standalone: there is no Kubernetes on this host; holders are units,

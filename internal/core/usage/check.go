@@ -240,6 +240,16 @@ func (c *checker) beside() error {
 			return fmt.Errorf("pods[%d] %s: %w", i, c.batch.Pods[i].Holder.Account(), err)
 		}
 	}
+	for i := range c.batch.Engines {
+		e := &c.batch.Engines[i]
+		err := c.within(e.Span)
+		if err == nil {
+			err = e.check()
+		}
+		if err != nil {
+			return fmt.Errorf("engines[%d] %s: %w", i, e.Holder.Account(), err)
+		}
+	}
 	for i, f := range c.batch.Findings {
 		if f.ForMS < 0 || f.ForMS > c.batch.DurationMS {
 			return fmt.Errorf("findings[%d] %s: stood %d ms of a window of %d ms", i, f.Kind, f.ForMS, c.batch.DurationMS)

@@ -67,6 +67,7 @@ type Integrator struct {
 	clock    clock
 	tracks   map[gpu.PartitionID]*track
 	pods     podBook
+	engines  engineBook
 	node     nodeTrack
 	findings findingBook
 	out      []Batch
@@ -84,7 +85,7 @@ func New(cfg Config) *Integrator {
 func (in *Integrator) reset() {
 	in.started = false
 	in.tracks = map[gpu.PartitionID]*track{}
-	in.pods = podBook{}
+	in.pods, in.engines = podBook{}, engineBook{}
 	in.node.restart()
 	in.findings = findingBook{}
 }
@@ -109,6 +110,7 @@ func (in *Integrator) Add(r attribution.Result) []Batch {
 	in.observeCounters(&r)
 	in.advance(r.MonoMS)
 	late := in.attach(&r, before)
+	in.engines.observe(r.Engines, in.now)
 	in.settle(r.MonoMS, wall)
 	in.install(&r)
 	for _, note := range late {

@@ -42,6 +42,7 @@ type Batch struct {
 	Holders    []Record          `json:"holders,omitempty"`
 	Grants     []GrantRecord     `json:"grants,omitempty"`
 	Pods       []PodRecord       `json:"pods,omitempty"`
+	Engines    []EngineRecord    `json:"engines,omitempty"`
 	Findings   []FindingRecord   `json:"findings,omitempty"`
 	Gap        *Gap              `json:"gap,omitempty"`
 }

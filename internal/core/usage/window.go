@@ -40,6 +40,7 @@ func (in *Integrator) closeWindow() {
 	}
 	in.node.write(&b, &in.clock)
 	b.Pods = in.pods.write(Span{StartMS: b.StartMS, DurationMS: b.DurationMS})
+	b.Engines = in.engines.write(Span{StartMS: b.StartMS, DurationMS: b.DurationMS}, in.now)
 	b.Findings = in.findings.write()
 	in.emit(b)
 }

@@ -40,9 +40,13 @@ type Pod struct {
 	Owner Owner `json:"owner,omitzero"`
 	// DefaultScheduler: spec.schedulerName is Kubernetes' own scheduler. False
 	// says that another one was asked for, or that nothing is known of it.
-	DefaultScheduler bool        `json:"default_scheduler,omitempty"`
-	RuntimeClass     string      `json:"runtime_class,omitempty"`
-	HostPID          bool        `json:"host_pid,omitempty"`
+	DefaultScheduler bool   `json:"default_scheduler,omitempty"`
+	RuntimeClass     string `json:"runtime_class,omitempty"`
+	HostPID          bool   `json:"host_pid,omitempty"`
+	// HostNetwork: the pod has no address of its own. IP is status.podIP, which
+	// the kubelet writes.
+	HostNetwork      bool        `json:"host_network,omitempty"`
+	IP               string      `json:"ip,omitempty"`
 	Containers       []Container `json:"containers,omitempty"`
 	ClaimNames       []string    `json:"claim_names,omitempty"`
 	ExtendedClaim    string      `json:"extended_claim,omitempty"`

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demand
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+)
+
+// RulesVersion changes whenever a rule or a number below does.
+const RulesVersion = "2026-12"
+
+// The numbers of the rules; all are judgement.
+const (
+	// Headroom is for peaks of a pool between two looks.
+	Headroom = 1.25
+	// MinAnswered is the share of the time in which the engine must have
+	// answered.
+	MinAnswered = 0.90
+	// Calm is the share of looks in which nothing may wait.
+	Calm = 0.999
+	// HitRateMost is from where a pool that looks empty is a prefix cache.
+	HitRateMost = 0.20
+)
+
+// The codes of refusals, those of advice.
+const (
+	PreallocatedUnknown = "preallocated_unknown"
+	PrefixCache         = "prefix_cache"
+	Saturated           = "saturated"
+	Coverage            = "coverage"
+	ChangedWorkload     = "changed_workload"
+)
+
+// Refusal is why demand is not known, what is missing, and how to get it.
+type Refusal struct {
+	Code     string `json:"code"`
+	Missing  string `json:"missing"`
+	HowToGet string `json:"how_to_get"`
+}
+
+// Held is what was measured of one partition that the engine is on.
+type Held struct {
+	// TotalBytes is the partition, HeldBytes the most that the workload held.
+	TotalBytes, HeldBytes uint64
+	// DurationMS is the time that the evidence is of.
+	DurationMS int64
+}
+
+// Demand is what of the held memory is needed, in bytes on one partition.
+type Demand struct {
+	// FixedBytes is what is not pool, CacheBytes what is needed of the pool.
+	FixedBytes uint64 `json:"fixed_bytes"`
+	PoolBytes  uint64 `json:"pool_bytes"`
+	CacheBytes uint64 `json:"cache_bytes"`
+	NeedBytes  uint64 `json:"need_bytes"`
+	// Hundredths is the memory fraction that is enough, rounded up, for engines
+	// whose fraction is of the whole partition; else 0.
+	Hundredths int       `json:"hundredths,omitempty"`
+	Grade      gpu.Grade `json:"grade"`
+	// RulesVersion names the table of numbers.
+	RulesVersion string `json:"rules_version"`
+}
+
+// Need is the demand inside what an engine took in advance, or every reason why
+// it is not known. The same evidence gives the same answer.
+func Need(e Evidence, h Held) (Demand, []Refusal) {
+	d := Demand{Grade: gpu.Estimated, RulesVersion: RulesVersion}
+	switch e.Engine {
+	case Ollama: // no pool: what is loaded is what is held
+		d.FixedBytes, d.NeedBytes, d.Grade = h.HeldBytes, h.HeldBytes, gpu.Measured
+		return d, nil
+	case VLLM, SGLang, TensorRT:
+	default:
+		return Demand{}, []Refusal{unspoken(e.Engine)}
+	}
+	refusals := append(missing(&e, h), doubts(&e, h)...)
+	if len(refusals) > 0 {
+		return Demand{}, refusals
+	}
+	pool, _ := e.PoolBytes.one()
+	d.PoolBytes, d.FixedBytes = pool, h.HeldBytes-pool
+	d.CacheBytes = min(cache(&e, pool), pool)
+	d.NeedBytes = d.FixedBytes + d.CacheBytes
+	if e.Engine == VLLM {
+		d.Hundredths = hundredths(d.NeedBytes, h.TotalBytes)
+	}
+	return d, nil
+}
+
+// cache is what is needed of the pool: the most that was used with room for
+// peaks between two looks, and one request of the greatest length at least.
+func cache(e *Evidence, pool uint64) uint64 {
+	used := uint64(math.Ceil(Headroom * *e.UseMax * float64(pool)))
+	tokens, _ := e.PoolTokens.one()
+	request, _ := e.RequestTokens.one()
+	return max(used, ceilOf(pool, request, tokens))
+}
+
+// ceilOf is pool × request / tokens, rounded up, in 128 bits.
+func ceilOf(pool, request, tokens uint64) uint64 {
+	request = min(request, tokens)
+	hi, lo := bits.Mul64(pool, request)
+	n, rest := bits.Div64(hi, lo, tokens)
+	if rest > 0 {
+		n++
+	}
+	return n
+}
+
+// hundredths is n of a whole, rounded up to a hundredth.
+func hundredths(n, of uint64) int {
+	if of == 0 || n >= of {
+		return 100
+	}
+	hi, lo := bits.Mul64(n, 100)
+	v, rest := bits.Div64(hi, lo, of)
+	if rest > 0 {
+		v++
+	}
+	return int(v)
+}
+
+// unspoken is the refusal for an engine that tells nothing of a pool.
+func unspoken(engine string) Refusal {
+	switch engine {
+	case "":
+		return Refusal{PreallocatedUnknown, "what the engine says of its memory", "annotate the pod with " + AnnotationScrape + ": the engine's name"}
+	case Triton:
+		return Refusal{PreallocatedUnknown, "how much of the memory its backend took is used: Triton's own gauge of memory is the device's",
+			"the TensorRT-LLM and vLLM backends tell; for others, see what they allocate"}
+	}
+	return Refusal{PreallocatedUnknown, "how much of its pool " + engine + " uses: it does not tell", "try a smaller pool for a day, and watch its queue and its latency"}
+}
+
+// missing are the figures without which nothing can be worked out.
+func missing(e *Evidence, h Held) (out []Refusal) {
+	lack := func(what, how string) { out = append(out, Refusal{PreallocatedUnknown, what, how}) }
+	pool, havePool := e.PoolBytes.one()
+	_, haveTokens := e.PoolTokens.one()
+	_, haveRequest := e.RequestTokens.one()
+	if e.UseMax == nil {
+		lack("how much of the pool is used", "let "+e.Engine+" serve its metrics, and see that they are the page that is asked")
+	}
+	switch {
+	case e.PoolBytes.changed() || e.PoolTokens.changed() || e.RequestTokens.changed(): // a refusal of its own
+		return out
+	case !havePool:
+		lack("the size of the pool in bytes", "write it from the engine's log into the annotation "+AnnotationPoolBytes+", or start vLLM with --kv-cache-memory-bytes")
+	case pool > h.HeldBytes:
+		lack(fmt.Sprintf("a pool that fits: it has %d bytes and %d are held", pool, h.HeldBytes), "correct "+AnnotationPoolBytes+": it is the pool of one rank")
+	}
+	if !haveTokens {
+		lack("the size of the pool in tokens", "a newer "+e.Engine+" tells it")
+	}
+	if !haveRequest {
+		lack("the longest request, for which there must be room", "write the model's greatest length into the annotation "+AnnotationRequestTokens)
+	}
+	return out
+}
+
+// doubts are why usage of the pool does not tell what is needed of it.
+func doubts(e *Evidence, h Held) (out []Refusal) {
+	if h.DurationMS <= 0 || float64(e.AnsweredMS) < MinAnswered*float64(h.DurationMS) {
+		out = append(out, Refusal{Coverage, fmt.Sprintf("time in which the engine answered: %d of %d s", e.AnsweredMS/1000, h.DurationMS/1000),
+			"see gputally_engine_problem on the agent for why it did not"})
+	}
+	if e.Mixed || e.PoolBytes.changed() || e.PoolTokens.changed() || e.RequestTokens.changed() {
+		out = append(out, Refusal{ChangedWorkload, "one model and one setting in all of the time", "ask again for the time since the change"})
+	}
+	if r := e.saturation(); r != nil {
+		out = append(out, *r)
+	}
+	switch rate := e.HitRate(); {
+	case rate == nil:
+		out = append(out, Refusal{PrefixCache, "the hit rate of the prefix cache", "try 20 % less pool for a day, and watch time to first token"})
+	case *rate >= HitRateMost:
+		out = append(out, Refusal{PrefixCache, fmt.Sprintf("what the prefix cache needs: %.0f %% of its queries hit, and usage does not count it", *rate*100),
+			"try 20 % less pool for a day, and watch time to first token"})
+	}
+	return out
+}
+
+// saturation is the refusal where requests waited or lost their memory, or
+// nobody says that they did not.
+func (e *Evidence) saturation() *Refusal {
+	grow := "the pool is too small at peaks: add a replica or memory"
+	switch {
+	case e.WaitingKnown == 0:
+		return &Refusal{Saturated, "whether requests waited", "a newer " + e.Engine + " tells it"}
+	case float64(e.WaitingKnown-e.Waited) < Calm*float64(e.WaitingKnown):
+		return &Refusal{Saturated, fmt.Sprintf("time without waiting: in %d of %d looks requests waited", e.Waited, e.WaitingKnown), grow}
+	case e.Preempted == nil && !e.Pauses:
+		return &Refusal{Saturated, "whether requests were preempted", "a newer " + e.Engine + " tells it"}
+	case e.Preempted != nil && *e.Preempted > 0:
+		return &Refusal{Saturated, fmt.Sprintf("time without preemption: %d requests lost their memory", *e.Preempted), grow}
+	}
+	return nil
+}
