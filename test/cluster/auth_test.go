@@ -166,6 +166,7 @@ func deliveryOf(cluster, node string) string {
 
 const (
 	pathBatches = "/api/v1/usage/batches"
+	pathMarks   = "/api/v1/usage/marks?agent=x"
 	pathStatus  = "/api/v1/status"
 )
 
@@ -185,11 +186,13 @@ func whoMay(t *testing.T) {
 	writeFile(t, files, "static-token-of-an-agent elsewhere\n")
 	startServer(t, "--agent-token-file", files)
 
+	ended := endsInUse(t)
 	t.Run("agents", func(t *testing.T) { agentsAreLetIn(t) })
 	t.Run("expired", func(t *testing.T) { tokensExpire(t) })
 	t.Run("people", func(t *testing.T) { peopleAreLetIn(t) })
 	t.Run("rotation", func(t *testing.T) { tokenChanges(t, agentPod) })
 	t.Run("revoked", func(t *testing.T) { tokenEnds(t) })
+	t.Run("ends-in-use", ended)
 	t.Run("outage", func(t *testing.T) { apiServerIsAway(t) })
 }
 
@@ -351,33 +354,32 @@ func tokenEnds(t *testing.T) {
 	apply(t, accountPod("short-lived", "gputally-agent", "gpu-node-1"))
 	running(t, "short-lived", "main")
 	token := tokenRequest(t, "gputally-agent", "gputally", "short-lived")
-	if err := asked(t, "GET", "/api/v1/usage/marks?agent=x", token, "", 200); err != nil {
+	if err := asked(t, "GET", pathMarks, token, "", 200); err != nil {
 		t.Fatal(err)
 	}
 	remove(t, podPath("short-lived"))
 	eventually(t, "the token of a pod that is gone is refused", func() error {
-		return asked(t, "GET", "/api/v1/usage/marks?agent=x", token, "", 401, "knows nobody")
+		return asked(t, "GET", pathMarks, token, "", 401, "knows nobody")
 	})
 }
 
 func apiServerIsAway(t *testing.T) {
 	known, fresh := tokenRequest(t, "gputally-agent", "gputally", "agent"), tokenRequest(t, "gputally-agent", "gputally", "agent")
-	const marks = "/api/v1/usage/marks?agent=x"
-	if err := asked(t, "GET", marks, known, "", 200); err != nil {
+	if err := asked(t, "GET", pathMarks, known, "", 200); err != nil {
 		t.Fatal(err)
 	}
 	service(t, "kill", "apiserver")
 	back := func() { service(t, "ensure", "apiserver") }
 	defer back()
-	if err := asked(t, "GET", marks, known, "", 200); err != nil {
+	if err := asked(t, "GET", pathMarks, known, "", 200); err != nil {
 		t.Errorf("who was let in: %v", err)
 	}
-	if err := asked(t, "GET", marks, fresh, "", 503, "Kubernetes API server"); err != nil {
+	if err := asked(t, "GET", pathMarks, fresh, "", 503, "Kubernetes API server"); err != nil {
 		t.Errorf("a new token: %v", err)
 	}
 	if err := asked(t, "GET", pathStatus, fresh, "", 503, "Kubernetes API server"); err != nil {
 		t.Errorf("a new token of somebody: %v", err)
 	}
 	back()
-	eventually(t, "a new token is let in again", func() error { return asked(t, "GET", marks, fresh, "", 200) })
+	eventually(t, "a new token is let in again", func() error { return asked(t, "GET", pathMarks, fresh, "", 200) })
 }

@@ -130,17 +130,39 @@ func tokensExpire(t *testing.T) {
 	if good, why := reviewed(t, endingAt(t, mine, end)); good || !strings.Contains(why, "expired") {
 		t.Errorf("Kubernetes says of the agent's: authenticated %v, %q", good, why)
 	}
+}
 
-	// One that was let in is not kept beyond its end.
-	end = time.Now().Add(15*time.Second - clockLeeway)
-	ending := endingAt(t, mine, end)
-	const marks = "/api/v1/usage/marks?agent=x"
-	if err := asked(t, "GET", marks, ending, "", 200); err != nil {
-		t.Errorf("one for which Kubernetes still has patience: %v", err)
+// endsInUse has an agent's token end while it is used, and goes on asking meanwhile. The
+// returned function waits for the end and checks when it came: who was let in is not kept
+// beyond what Kubernetes says.
+func endsInUse(t *testing.T) (check func(*testing.T)) {
+	t.Helper()
+	end := time.Now().Add(15*time.Second - clockLeeway)
+	token := endingAt(t, tokenRequest(t, "gputally-agent", "gputally", "agent"), end)
+	if err := asked(t, "GET", pathMarks, token, "", 200); err != nil {
+		t.Errorf("a token for which Kubernetes still has patience: %v", err)
 	}
-	eventually(t, "a token that ends is refused", func() error { return asked(t, "GET", marks, ending, "", 401, "ended at") })
-	if late := time.Since(end) - clockLeeway - answerKept; late > 10*time.Second {
-		t.Errorf("a token was taken until %v after Kubernetes took it no longer", late)
+	refused := make(chan time.Time, 1)
+	go func() {
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+			if status, _, err := ask(t, "GET", pathMarks, token, ""); err == nil && status == http.StatusUnauthorized {
+				refused <- time.Now()
+				break
+			}
+		}
+		close(refused)
+	}()
+	return func(t *testing.T) {
+		at, ok := <-refused
+		if !ok {
+			t.Fatalf("a token that ended at %v is still taken", end)
+		}
+		if late := at.Sub(end) - clockLeeway - answerKept; late > 10*time.Second {
+			t.Errorf("a token was taken until %v after Kubernetes took it no longer", late)
+		}
+		if err := asked(t, "GET", pathMarks, token, "", 401, "the bearer token ended at"); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
