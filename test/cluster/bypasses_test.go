@@ -95,7 +95,7 @@ func guardBypasses(t *testing.T) {
 }
 
 // guardDefaults: each way to a GPU, tried with NVIDIA's runtime. Who could open one that
-// was not given to it is found by guard scan, at a severity that the policies refuse.
+// was not given to it is found by guard scan, at medium severity or above.
 func guardDefaults(t *testing.T) {
 	manifests := []string{gpuNames}
 	for _, b := range bypasses {
