@@ -7,7 +7,7 @@ const guardTried = `
 ## Tried with NVIDIA's runtime
 
 On the node of [test/cluster](../test/cluster/README.md) NVIDIA's container runtime is the default one, as on many GPU nodes (toolkit 1.18, mode ` + "`" + `cdi` + "`" + `; only driver and device files are faked). The scenario ` + "`" + `guard-bypasses` + "`" + ` starts a container for each way below,
-and asks the kernel what it can open: by its device files, and by its device cgroup. Each container that came to a GPU which it was not given is found by ` + "`" + `guard scan` + "`" + `, at a severity that [admission policies](guard-policies.md) refuse.
+and asks the kernel what it can open: by its device files, and by its device cgroup. Each container that came to a GPU which it was not given is found by ` + "`" + `guard scan` + "`" + `, at medium severity or above. What [admission policies](guard-policies.md) do about it is told there. On Kubernetes 1.30.14 every row is the same.
 
 | tried, without a request unless it says so | can open | rule |
 |---|---|---|
