@@ -5,8 +5,9 @@
 // charge, to the platform's capacity and to the invoice, how sure it is, and why
 // there is none.
 //
-// It does not own how signals become classes (package signal), nor prices and
-// the division of money (pricing, allocation, money). It changes nothing: a
+// It does not own how signals become classes (package signal), how pods are packed
+// on fewer nodes (packing), nor prices and the division of money (pricing,
+// allocation, money). It changes nothing: a
 // recommendation is for people. Its inputs come from the server's records, and
 // the command and API that ask for it are to come.
 //

@@ -16,6 +16,8 @@ type Node struct {
 	Hour money.Nano
 	// CommittedUntilMS is when a reservation ends, 0 for none.
 	CommittedUntilMS int64
+	// Unpriced: what it costs is not known, and Hour says nothing.
+	Unpriced bool
 }
 
 // Plan is several changes whose money only exists together. Its members have no
@@ -33,7 +35,8 @@ type Plan struct {
 
 // MakePlan joins members to a plan. That all on the returned nodes fits
 // elsewhere is for the caller to have shown. It returns the members as they are
-// within the plan. A node that is committed beyond now saves nothing yet.
+// within the plan. A node that is committed beyond now saves nothing yet, and what
+// one without a price saves is not known.
 func MakePlan(members []Recommendation, returns, adds []Node, currency string, nowMS int64) (Plan, []Recommendation, error) {
 	p := Plan{Currency: currency, Class: Cash}
 	members = slices.Clone(members)
@@ -45,11 +48,17 @@ func MakePlan(members []Recommendation, returns, adds []Node, currency string, n
 	}
 	slices.Sort(p.Members)
 	var cash money.Sum
+	unknown := false
 	for _, n := range returns {
 		p.Returns = append(p.Returns, n.Name)
 		if n.CommittedUntilMS > nowMS {
 			until := time.UnixMilli(n.CommittedUntilMS).UTC().Format(time.DateOnly)
 			p.Refusals = append(p.Refusals, Refusal{Committed, n.Name + " is paid until " + until, "use it for something else until then"})
+			continue
+		}
+		if n.Unpriced {
+			unknown = true
+			p.Refusals = append(p.Refusals, Refusal{NoPrice, "the price of " + n.Name, noPrice().HowToGet})
 			continue
 		}
 		if err := addMonth(&cash, n.Hour); err != nil {
@@ -66,7 +75,7 @@ func MakePlan(members []Recommendation, returns, adds []Node, currency string, n
 	if p.Cash, err = cash.Nano(); err != nil {
 		return p, nil, err
 	}
-	if p.Cash == 0 {
+	if p.Cash == 0 && !unknown {
 		p.Class = Capacity
 	}
 	p.ID = hash("plan", p.Members, p.Returns, p.Adds)

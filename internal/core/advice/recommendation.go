@@ -23,6 +23,7 @@ const (
 	KindPool       Kind = "smaller-pool"
 	KindReclaim    Kind = "idle-reclaim"
 	KindHostDemand Kind = "cpu-request"
+	KindRepack     Kind = "repack"
 )
 
 // State is how far a recommendation has come. This package makes the first two; the

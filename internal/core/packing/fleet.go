@@ -66,8 +66,8 @@ type Profile struct {
 
 // Instance is a MIG instance of a card.
 type Instance struct {
-	Profile   string
-	Placement gpu.Placement
+	Profile   string        `json:"profile"`
+	Placement gpu.Placement `json:"placement"`
 }
 
 // Pod is one pod, what it needs once it is moved, and what it has now.
@@ -103,8 +103,8 @@ type Need struct {
 // Place is where a pod is: whole GPUs, an instance of one, or thousandths of
 // one. A pod may have more than it needs where it is.
 type Place struct {
-	Node     string
-	GPUs     []gpu.UUID
-	Instance *Instance `json:",omitempty"`
-	Milli    int       `json:",omitempty"`
+	Node     string     `json:"node"`
+	GPUs     []gpu.UUID `json:"gpus,omitempty"`
+	Instance *Instance  `json:"instance,omitempty"`
+	Milli    int        `json:"milli,omitempty"`
 }

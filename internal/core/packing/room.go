@@ -9,12 +9,13 @@ import (
 
 // fit is how well a pod fits somewhere: the least is the best.
 type fit struct {
+	opens int32 // empty cards that are taken
 	waste int32 // units of GPUs that nobody could have any more
 	left  int32 // units that stay free on the card
 }
 
 func (f fit) compare(o fit) int {
-	return cmp.Or(cmp.Compare(f.waste, o.waste), cmp.Compare(f.left, o.left))
+	return cmp.Or(cmp.Compare(f.opens, o.opens), cmp.Compare(f.waste, o.waste), cmp.Compare(f.left, o.left))
 }
 
 // room finds the best place for a pod on a node.
@@ -34,7 +35,11 @@ func (s *state) room(n, pod int32) (to spot, f fit, ok bool) {
 		if !p.models[p.rule[pod]][p.kind[c]] || slices.Contains(p.home[pod].cards, c) {
 			continue
 		}
-		if at, g, can := s.cardRoom(c, pod); can && (!ok || g.compare(f) < 0) {
+		at, g, can := s.cardRoom(c, pod)
+		if s.cards[c].pods == 0 {
+			g.opens = 1
+		}
+		if can && (!ok || g.compare(f) < 0) {
 			to, f, ok = at, g, true
 			to.node = n
 		}
@@ -61,7 +66,7 @@ func (s *state) wholeRoom(n, pod int32) (to spot, f fit, ok bool) {
 		}
 	}
 	slices.Sort(to.cards)
-	return to, fit{left: s.freeUnits(n) - unit*int32(want)}, len(to.cards) == want
+	return to, fit{opens: int32(want), left: s.freeUnits(n) - unit*int32(want)}, len(to.cards) == want
 }
 
 // canWhole: nobody is on the card, and MIG is off or can be switched off.

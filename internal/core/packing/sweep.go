@@ -166,7 +166,7 @@ func (s *search) window(n int32) (pods []int32) {
 	return pods
 }
 
-// choose picks the pod that fits best: what wastes least, then the largest, then
+// choose picks the pod that fits best: what begins no further card, wastes least, then the largest, then
 // who leaves CPU and memory in proportion to what is left of the GPUs.
 func (s *search) choose(n int32, pods []int32) (at int, to spot) {
 	type key struct{ need, rule, domain int32 }
@@ -182,7 +182,7 @@ func (s *search) choose(n int32, pods []int32) (at int, to spot) {
 		left += int64(s.roomOf(c))
 	}
 	at = -1
-	var best [3]int64
+	var best [4]int64
 	for i, pod := range pods {
 		is := &s.p.Pods[pod]
 		s.work++
@@ -199,7 +199,7 @@ func (s *search) choose(n int32, pods []int32) (at int, to spot) {
 		if !a.ok {
 			continue
 		}
-		rank := [3]int64{int64(a.f.waste), -a.size, s.skew(n, pod, a.size, left)}
+		rank := [4]int64{int64(min(a.f.opens, 1)), int64(a.f.waste), -a.size, s.skew(n, pod, a.size, left)}
 		if at < 0 || slices.Compare(rank[:], best[:]) < 0 {
 			at, to, best = i, a.to, rank
 		}

@@ -89,7 +89,7 @@ func (s *state) largestFirst(pods []int32) {
 // elsewhere finds the best place for a pod on any other node. An empty one is
 // taken only where it leaves something of the budget.
 func (s *search) elsewhere(from, pod int32, budget money.Nano, opened map[int32]bool) (best spot, ok bool) {
-	var bestRank [5]int64
+	var bestRank [6]int64
 	for w := range s.on {
 		n := int32(w)
 		if n == from {
@@ -105,7 +105,7 @@ func (s *search) elsewhere(from, pod int32, budget money.Nano, opened map[int32]
 		if !can {
 			continue
 		}
-		rank := [5]int64{int64(price), int64(f.waste), int64(f.left), int64(s.freeUnits(n)), s.cpu[n]}
+		rank := [6]int64{int64(price), int64(f.opens), int64(f.waste), int64(f.left), int64(s.freeUnits(n)), s.cpu[n]}
 		if !ok || slices.Compare(rank[:], bestRank[:]) < 0 {
 			best, bestRank, ok = to, rank, true
 		}
