@@ -46,9 +46,8 @@ func readBill(d inquiry.Delivery, line func(bill.Line) error) (inquiry.Imported,
 
 // unreadable says what of the files cannot be read. Other errors are passed on.
 func unreadable(err error) error {
-	var many billimport.Problems
-	var one *billimport.Problem
-	if errors.As(err, &many) || errors.As(err, &one) {
+	var of *billimport.Unreadable
+	if errors.As(err, &of) {
 		return &inquiry.Wrong{Field: "files", Why: err.Error()}
 	}
 	return err

@@ -7,6 +7,16 @@ import (
 	"strings"
 )
 
+// Unreadable is a delivery that cannot be read because of what its files hold. What
+// it wraps says so: Problems, or an error that names the file.
+type Unreadable struct{ err error }
+
+// Error is that of what it wraps.
+func (u *Unreadable) Error() string { return u.err.Error() }
+
+// Unwrap is what it wraps.
+func (u *Unreadable) Unwrap() error { return u.err }
+
 // Problem is a cell, a row or a file that cannot be read.
 type Problem struct {
 	File string

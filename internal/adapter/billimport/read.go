@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -50,8 +51,9 @@ func ReadFiles(o Options, paths []string, sink func(bill.Line) error) (*Summary,
 }
 
 // Read reads the files of one delivery in the order given and hands each line
-// to sink. The lines count only when it returns without an error: it names up to
-// ten cells that cannot be read, and an error of sink ends the reading.
+// to sink. The lines count only when it returns without an error: *Unreadable
+// names up to ten cells that cannot be read, or what is wrong with a file; an error
+// of sink ends the reading and is returned.
 func Read(o Options, inputs []Input, sink func(bill.Line) error) (*Summary, error) {
 	switch {
 	case o.Source == "":
@@ -60,13 +62,8 @@ func Read(o Options, inputs []Input, sink func(bill.Line) error) (*Summary, erro
 		return nil, errors.New("read bill: no file")
 	}
 	d := &delivery{options: o, sink: sink, summary: newSummary(o.Source)}
-	for _, in := range inputs {
-		if err := d.file(in); err != nil {
-			return nil, err
-		}
-	}
-	if err := d.finish(); err != nil {
-		return nil, err
+	if err := d.read(inputs); err != nil {
+		return nil, d.blame(err)
 	}
 	return d.summary, nil
 }
@@ -77,9 +74,29 @@ type delivery struct {
 	sink     func(bill.Line) error
 	summary  *Summary
 	problems Problems
+	// sunk: the sink returned an error.
+	sunk bool
 	// missing are the wanted columns that no row had a value in so far; nil
 	// before the first row.
 	missing []want
+}
+
+func (d *delivery) read(inputs []Input) error {
+	for _, in := range inputs {
+		if err := d.file(in); err != nil {
+			return err
+		}
+	}
+	return d.finish()
+}
+
+// blame says whose an error is: the sink's, the disk's, else the files'.
+func (d *delivery) blame(err error) error {
+	var disk *fs.PathError
+	if d.sunk || errors.As(err, &disk) {
+		return err
+	}
+	return &Unreadable{err}
 }
 
 // maxProblems is how many cells are named before reading is given up.
@@ -165,6 +182,7 @@ func (d *delivery) row(kind *shape, r record, at bill.Row) error {
 		}
 		d.summary.add(l)
 		if err := d.sink(*l); err != nil {
+			d.sunk = true
 			return err
 		}
 	}

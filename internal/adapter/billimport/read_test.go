@@ -5,6 +5,7 @@ package billimport
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -245,6 +246,10 @@ func TestErrorsNameTheCell(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q:\n%v\nwant %q", c.text, err, c.want)
 		}
+		var of *Unreadable
+		if !errors.As(err, &of) {
+			t.Errorf("%q: %v is not said to be the files'", c.text, err)
+		}
 	}
 	_, err := Read(Options{Source: "s"}, []Input{input("f", header+strings.Repeat("usd,x,x,x,x,x,x\n", 40))}, func(bill.Line) error { return nil })
 	if n := len(strings.Split(fmt.Sprint(err), "\n")); n != maxProblems {
@@ -258,7 +263,7 @@ func TestErrorsNameTheCell(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	stop := fmt.Errorf("disk full")
-	if _, err := Read(Options{Source: "s"}, []Input{sample(t, "cur2.csv")}, func(bill.Line) error { return stop }); err != stop {
+	if _, err := Read(Options{Source: "s"}, []Input{sample(t, "cur2.csv")}, func(bill.Line) error { return stop }); err != stop { // nor is it the files'
 		t.Errorf("the sink's error is %v", err)
 	}
 }
