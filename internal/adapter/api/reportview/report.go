@@ -187,6 +187,12 @@ func heading(dimension string) string {
 	return strings.ToUpper(strings.ReplaceAll(dimension, "_", " "))
 }
 
+// ofDevices are the dimensions that only lines of GPUs have, and noGPU stands for them
+// on lines of CPU and memory: an empty cell looks like a fault.
+var ofDevices = []string{string(report.GPU), string(report.Partition), string(report.Model), string(report.Mode)}
+
+const noGPU = "(no GPU)"
+
 // names are the row's values. An account that is no workload's stands in brackets
 // where the first value would be.
 func names(row *v1.Row, by []string) []string {
@@ -196,6 +202,8 @@ func names(row *v1.Row, by []string) []string {
 		out[i] = Plain(row.Keys[d])
 		if out[i] == "" && !told {
 			out[i], told = "["+Plain(row.Account)+"]", true
+		} else if out[i] == "" && slices.Contains(ofDevices, d) {
+			out[i] = noGPU
 		}
 	}
 	if row.Others == 0 {

@@ -230,3 +230,30 @@ func TestManyDoubtsOfAKind(t *testing.T) {
 		t.Errorf("%d lines\n%s", lines, text)
 	}
 }
+
+// TestLinesOfNoGPUSaySo: CPU and memory have neither a GPU nor its mode.
+func TestLinesOfNoGPUSaySo(t *testing.T) {
+	keys := func(by []string, values ...string) map[string]string {
+		out := map[string]string{}
+		for i, d := range by {
+			out[d] = values[i]
+		}
+		return out
+	}
+	for _, c := range []struct {
+		by, values []string
+		account    string
+		want       string
+	}{
+		{[]string{"node", "mode"}, []string{"rack7", ""}, "", "rack7 | (no GPU)"},
+		{[]string{"node", "mode"}, []string{"rack7", "mig"}, "", "rack7 | mig"},
+		{[]string{"namespace", "gpu"}, []string{"", ""}, "idle", "[idle] | (no GPU)"},
+		{[]string{"profile", "gpu"}, []string{"", "GPU-0"}, "", " | GPU-0"},
+		{[]string{"namespace", "partition", "model"}, []string{"ml", "", "(unknown)"}, "", "ml | (no GPU) | (unknown)"},
+	} {
+		row := v1.Row{Keys: keys(c.by, c.values...), Account: c.account}
+		if got := strings.Join(names(&row, c.by), " | "); got != c.want {
+			t.Errorf("%v is %q, want %q", c.values, got, c.want)
+		}
+	}
+}
