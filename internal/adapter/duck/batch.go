@@ -9,10 +9,13 @@ import (
 var batchTable = table{name: "usage_batch", columns: columnsOf(
 	"hour", integer, "batch", bigint, "agent", text, "boot", text, "seq", ubigint, "version", bigint,
 	"cluster", text, "node", text, "start_ms", bigint, "duration_ms", bigint, "interval_ms", bigint,
-	"provider_id", text, "shape_json", text, "unschedulable_json", text,
+	"provider_id", text, "shape_json", text, "unschedulable_json", text, "engines_json", text,
 )}
 
-func batchRow(at home, b *usage.Batch) record {
+func batchRow(at home, b *usage.Batch) record { return append(headRow(at, b), wireList(b.Engines)) }
+
+// headRow is what a batch says of itself and of the node.
+func headRow(at home, b *usage.Batch) record {
 	return record{at.hour, at.batch, b.Agent, b.Boot, b.Seq, int64(b.Version),
 		b.Cluster, b.Node, b.StartMS, b.DurationMS, b.IntervalMS,
 		b.ProviderID, wire(b.Shape, b.Shape == nil), wireList(b.Unschedulable)}
@@ -25,6 +28,12 @@ type home struct {
 }
 
 func readBatch(r *row) (at home, b usage.Batch) {
+	at, b = readHead(r)
+	b.Engines = readWire[[]usage.EngineRecord](r)
+	return at, b
+}
+
+func readHead(r *row) (at home, b usage.Batch) {
 	at = home{hour: r.i32(), batch: r.i64()}
 	b = usage.Batch{Agent: r.text(), Boot: r.text(), Seq: r.u64(), Version: int(r.i64()),
 		Cluster: r.text(), Node: r.text(), StartMS: r.i64(), DurationMS: r.i64(), IntervalMS: r.i64(),
@@ -54,11 +63,11 @@ var gapTable = table{name: "usage_gap", columns: columnsOf(
 
 func gapRow(at home, b *usage.Batch) record {
 	g := b.Gap
-	return append(batchRow(at, b), g.Reason, g.StartMS, g.DurationMS, g.Boot, g.FirstSeq, g.LastSeq)
+	return append(headRow(at, b), g.Reason, g.StartMS, g.DurationMS, g.Boot, g.FirstSeq, g.LastSeq)
 }
 
 func readGap(r *row) (at home, b usage.Batch) {
-	at, b = readBatch(r)
+	at, b = readHead(r)
 	b.Gap = &usage.Gap{Reason: r.text(), Span: r.span(), Boot: r.text(), FirstSeq: r.u64(), LastSeq: r.u64()}
 	return at, b
 }

@@ -327,7 +327,13 @@ func (h *hourReader) parquet(t table) string {
 	for _, directory := range h.sealed {
 		files = append(files, literal(filepath.Join(h.raw, directory, t.name+parquetSuffix)))
 	}
-	return "read_parquet([" + strings.Join(files, ", ") + "])"
+	return inFiles(t, files...)
+}
+
+// inFiles is the rows of a table in sealed files, as a relation. What a later schema
+// added to the table is NULL in files of an earlier one.
+func inFiles(t table, files ...string) string {
+	return "(SELECT * FROM read_parquet([" + strings.Join(files, ", ") + "], union_by_name = true) UNION ALL BY NAME SELECT * FROM " + t.name + " WHERE false)"
 }
 
 func (h *hourReader) batchesOfNode() string {

@@ -20,6 +20,8 @@ var partitionTable = table{name: "usage_partition", columns: columnsOf(
 	"unattributed_byte_ms", ubigint, "free_byte_ms", ubigint, "grade", text, "grade_ms_json", text,
 	"busy", double, "memory_busy", double, "engine_active", double, "sm_active", double, "sm_occupancy", double,
 	"tensor_active", double, "dram_active", double, "signals_known_ms", bigint, "energy_mj", ubigint, "events_json", text,
+	"fp64_active", double, "fp32_active", double, "fp16_active", double, "pcie_rx_bytes_per_s", ubigint, "pcie_tx_bytes_per_s", ubigint,
+	"power_mw", ubigint, "power_limit_mw", ubigint,
 )}
 
 func partitionRow(at home, line uint32, where int64, p *usage.PartitionRecord) record {
@@ -29,7 +31,9 @@ func partitionRow(at home, line uint32, where int64, p *usage.PartitionRecord) r
 		wireList(p.Reasons), p.CapacityByteMS, p.ReservedByteMS, p.UsedByteMS,
 		p.UnattributedByteMS, p.FreeByteMS, string(p.Grade), wireMap(p.GradeMS),
 		optional(s.Busy), optional(s.MemoryBusy), optional(s.EngineActive), optional(s.SMActive), optional(s.SMOccupancy),
-		optional(s.TensorActive), optional(s.DRAMActive), s.KnownMS, optional(p.EnergyMJ), wireList(p.Events)}
+		optional(s.TensorActive), optional(s.DRAMActive), s.KnownMS, optional(p.EnergyMJ), wireList(p.Events),
+		optional(s.FP64Active), optional(s.FP32Active), optional(s.FP16Active), optional(s.PCIeRxPerS), optional(s.PCIeTxPerS),
+		optional(p.PowerMW), optional(p.PowerLimitMW)}
 }
 
 func readPartition(r *row, words *words) usage.PartitionRecord {
@@ -39,9 +43,12 @@ func readPartition(r *row, words *words) usage.PartitionRecord {
 	p.Reasons = readWire[[]string](r)
 	p.CapacityByteMS, p.ReservedByteMS, p.UsedByteMS, p.UnattributedByteMS, p.FreeByteMS = r.u64(), r.u64(), r.u64(), r.u64(), r.u64()
 	p.Grade, p.GradeMS = gpu.Grade(r.text()), readWire[map[gpu.Grade]int64](r)
-	p.Signals.Signals = sample.Signals{Busy: r.optF64(), MemoryBusy: r.optF64(), EngineActive: r.optF64(), SMActive: r.optF64(),
+	s := &p.Signals
+	s.Signals = sample.Signals{Busy: r.optF64(), MemoryBusy: r.optF64(), EngineActive: r.optF64(), SMActive: r.optF64(),
 		SMOccupancy: r.optF64(), TensorActive: r.optF64(), DRAMActive: r.optF64()}
-	p.Signals.KnownMS, p.EnergyMJ, p.Events = r.i64(), r.optU64(), readWire[[]sample.Event](r)
+	s.KnownMS, p.EnergyMJ, p.Events = r.i64(), r.optU64(), readWire[[]sample.Event](r)
+	s.FP64Active, s.FP32Active, s.FP16Active = r.optF64(), r.optF64(), r.optF64()
+	s.PCIeRxPerS, s.PCIeTxPerS, p.PowerMW, p.PowerLimitMW = r.optU64(), r.optU64(), r.optU64(), r.optU64()
 	return p
 }
 

@@ -200,7 +200,7 @@ func (s *Store) everything(t table, hour int32, old string) string {
 	rows := fmt.Sprintf("SELECT %s FROM %s WHERE hour = %d", t.list(), t.name, hour)
 	if old != "" && t.name != gapTable.name {
 		path := filepath.Join(s.sealedPath(old), t.name+parquetSuffix)
-		rows += fmt.Sprintf(" UNION ALL SELECT %s FROM read_parquet(%s)", t.list(), literal(path))
+		rows += fmt.Sprintf(" UNION ALL SELECT %s FROM %s", t.list(), inFiles(t, literal(path)))
 	}
 	return "(" + rows + ")"
 }

@@ -56,7 +56,7 @@ func (s *Store) totals(ctx context.Context, from, to int32) (t journal.Totals, e
 		rel := fmt.Sprintf("SELECT %s FROM %s WHERE hour >= %d AND hour < %d", q.t.list(), q.t.name, from, to)
 		if q.t.name != gapTable.name {
 			for _, d := range directories {
-				rel += fmt.Sprintf(" UNION ALL SELECT %s FROM read_parquet(%s)", q.t.list(), literal(filepath.Join(s.sealedPath(d), q.t.name+parquetSuffix)))
+				rel += fmt.Sprintf(" UNION ALL SELECT %s FROM %s", q.t.list(), inFiles(q.t, literal(filepath.Join(s.sealedPath(d), q.t.name+parquetSuffix))))
 			}
 		}
 		if err := conn.sums(ctx, rel, q.count, q.sums); err != nil {
