@@ -90,8 +90,11 @@ func writeCapture(ctx context.Context, c *config, duration time.Duration, redact
 	if redact {
 		rec.redactor = capture.NewRedactor(c.platformNamespaces()...)
 	}
-	err = agent.Record(ctx, agent.Config{Cluster: c.cluster, Node: c.nodeName, Interval: c.interval, Standalone: c.standalone, Log: log},
-		src.Sources, rec, duration)
+	cfg := agent.Config{Cluster: c.cluster, Node: c.nodeName, Interval: c.interval, Standalone: c.standalone, Log: log}
+	if cfg.EngineTargets, err = c.engineSelectors(); err != nil {
+		return inputError{err}
+	}
+	err = agent.Record(ctx, cfg, src.Sources, rec, duration)
 	fmt.Fprintf(stderr, "%d samples captured\n", rec.samples)
 	return err
 }

@@ -26,6 +26,8 @@ type config struct {
 	socket, nvmlLibrary, proc, cgroup string
 	interval                          time.Duration
 	daemons                           []string
+	engines                           string
+	engineTargets                     []string
 	logFormat, logLevel               string
 	file                              string
 
@@ -49,6 +51,8 @@ func (c *config) bindSources(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.interval, "interval", agent.DefaultInterval, "time between two samples on average (steps vary at random by a fifth), 1s or more")
 	fs.BoolVar(&c.standalone, "standalone", false, "no Kubernetes: holders are containers, systemd units and users")
 	fs.StringArrayVar(&c.daemons, "daemons", []string{daemonsDefault}, "`SELECTOR` of GPU infrastructure, whose memory is overhead: NAMESPACE/LABEL=VALUE[,…], NAMESPACE/pod:PREFIX, NAMESPACE/comm:PROCESS, unit:NAME, or default for the built-in list; repeat for more")
+	fs.StringVar(&c.engines, "engines", enginesAnnotated, "annotated: ask the inference engines of pods whose owners want it (docs/engines.md), and those of --engine-target; off: ask none")
+	fs.StringArrayVar(&c.engineTargets, "engine-target", nil, "`ENGINE[:PORT][/PATH]@NAMESPACE/LABEL=VALUE[,…]`: pods whose inference engine is asked without an annotation; repeat for more")
 	fs.StringVar(&c.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&c.file, "config", "", "configuration `FILE` (YAML)")
@@ -109,6 +113,12 @@ func (c *config) check() error {
 		return err
 	}
 	if err := oneOf("log-level", c.logLevel, "debug", "info", "warn", "error"); err != nil {
+		return err
+	}
+	if err := oneOf("engines", c.engines, enginesAnnotated, enginesOff); err != nil {
+		return err
+	}
+	if _, err := c.engineSelectors(); err != nil {
 		return err
 	}
 	if err := attribution.CheckCostLabels(c.costLabels); err != nil {

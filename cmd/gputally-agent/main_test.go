@@ -22,12 +22,14 @@ import (
 	"github.com/gputally/gputally/internal/adapter/capture"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/test/mocknvml"
+	"github.com/gputally/gputally/test/stage"
 )
 
 // asProgram makes the test binary be the agent itself.
 const asProgram = "GPUTALLY_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
+	stage.HolderMain()
 	if os.Getenv(asProgram) != "" {
 		os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 	}

@@ -155,6 +155,9 @@ func newAgent(c *config, src *sources, keeper recordKeeper, log *slog.Logger) (*
 		Interval: c.interval, FirstWindow: firstWindow, Standalone: c.standalone, Policy: policy, Log: log,
 	}
 	cfg.Announcer = newAnnouncer(c, src, log)
+	if cfg.EngineTargets, err = c.engineSelectors(); err != nil {
+		return nil, inputError{err}
+	}
 	if end, ok := keeper.LastEnd(); ok {
 		cfg.LastEnd = end
 	}

@@ -94,6 +94,7 @@ func (s *sources) openKubernetes(c *config, log *slog.Logger) error {
 	s.Objects, s.cache = objects{cache}, cache
 	s.close = append(s.close, func() error { cache.Close(); return nil })
 	awaitObjects(cache)
+	s.openEngines(c)
 	return nil
 }
 

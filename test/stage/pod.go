@@ -35,6 +35,8 @@ type PodSpec struct {
 	// names, if not Kubernetes' own.
 	Labels, Annotations map[string]string
 	Scheduler           string
+	// IP is its address, of which the kubelet tells the API server; "" for none.
+	IP string
 	// CPUMilli and MemoryBytes are its requests.
 	CPUMilli, MemoryBytes int64
 }
@@ -122,7 +124,7 @@ func (p *Pod) object(owner []metav1.OwnerReference) corev1.Pod {
 			Containers: []corev1.Container{{Name: p.Spec.Container, Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}}},
 		},
 		Status: corev1.PodStatus{
-			Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBurstable, StartTime: &now,
+			Phase: corev1.PodRunning, PodIP: p.Spec.IP, QOSClass: corev1.PodQOSBurstable, StartTime: &now,
 			ContainerStatuses: []corev1.ContainerStatus{{
 				Name: p.Spec.Container, ContainerID: "containerd://" + p.ContainerID, Ready: true,
 				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},

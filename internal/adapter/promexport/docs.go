@@ -37,9 +37,9 @@ scrape are of the same sample.
 ## How many series
 
 On one node with D GPUs, P partitions (P = D, plus the MIG instances), H holders over all partitions (a container counts once on each
-partition it holds memory on), G grants, F open findings, S sources (6, or 3 in standalone), and N pods:
+partition it holds memory on), G grants, F open findings, S sources (6, or 3 in standalone), N pods, and E inference engines that are looked at:
 
-    about 70 + 22 P + 6 D + 3 H + 2 G + F + 4 S + 2 N
+    about 70 + 22 P + 6 D + 3 H + 2 G + F + 4 S + 2 N + 9 E
 
 8 GPUs, each shared by 8 pods: 8 P, 64 H, 64 G, 20 F, 70 N: about 800 where all signals are read. A relabelling rule that drops ` + "`gputally_pod_.*`" + ` takes the 2 N away.
 Every new pod brings new series, since a pod's UID is a label.

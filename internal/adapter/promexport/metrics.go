@@ -59,6 +59,7 @@ var (
 	onPartition = []string{labelGPU, labelPartition}
 	ofHolder    = []string{labelGPU, labelPartition, labelKind, labelNamespace, labelPod, labelContainer, labelUID, labelUnit}
 	ofPod       = []string{labelNamespace, labelPod, labelUID}
+	ofEngine    = []string{labelNamespace, labelPod, labelContainer, labelUID}
 )
 
 func with(labels []string, more ...string) []string {
@@ -119,6 +120,29 @@ var (
 		Help: "NVML's bit mask of what limits the clocks of a GPU now; 0 is nothing."})
 	events = add(Metric{Name: "gputally_device_events_total", Kind: Counter, Labels: with(onDevice, "kind", "xid"), Stability: Stable, Series: "those seen",
 		Help: "Events of a GPU since the agent began: xid, gpu_unavailable, recovery_action, driver_reload, mig_layout."})
+
+	engineInfo = add(Metric{Name: "gputally_engine_info", Kind: Info, Labels: with(ofEngine, "engine", "model"), Stability: Alpha, Series: "E",
+		Help: "An inference engine that answered the last look (docs/engines.md). model is empty where it serves several."})
+	engineProblem = add(Metric{Name: "gputally_engine_problem", Kind: Info, Labels: with(ofEngine, "problem"), Stability: Alpha, Series: "up to E",
+		Help: "Why the last look at an inference engine came to nothing. Absent where it answered."})
+	enginePoolUse = add(Metric{Name: "gputally_engine_pool_used_ratio", Kind: Gauge, Unit: "ratio", Labels: ofEngine, Stability: Alpha, Series: "E",
+		Help: "How much of the memory pool of an engine is in use, of its fullest rank. What is kept for reuse alone is not in use."})
+	enginePoolBytes = add(Metric{Name: "gputally_engine_pool_bytes", Kind: Gauge, Unit: "bytes", Labels: ofEngine, Stability: Alpha, Series: "E",
+		Help: "Size of the memory pool of an engine, of its smallest rank, as the engine or an annotation says."})
+	enginePoolTokens = add(Metric{Name: "gputally_engine_pool_tokens", Kind: Gauge, Unit: "tokens", Labels: ofEngine, Stability: Alpha, Series: "E",
+		Help: "Size of the memory pool of an engine in tokens, of its smallest rank."})
+	engineLoaded = add(Metric{Name: "gputally_engine_loaded_bytes", Kind: Gauge, Unit: "bytes", Labels: ofEngine, Stability: Alpha, Series: "E",
+		Help: "GPU memory of the models that an engine has loaded, where it loads and unloads them by itself (Ollama)."})
+	engineRequests = add(Metric{Name: "gputally_engine_requests", Kind: Gauge, Labels: with(ofEngine, "state"), Stability: Alpha, Series: "2 E",
+		Help: "Requests that an engine runs, or lets wait."})
+	enginePreemptions = add(Metric{Name: "gputally_engine_preemptions_total", Kind: Counter, Labels: ofEngine, Stability: Alpha, Series: "E",
+		Help: "Requests that lost their place in the pool since the engine began, as it counts them."})
+	enginePrefixHits = add(Metric{Name: "gputally_engine_prefix_cache_hits_total", Kind: Counter, Labels: ofEngine, Stability: Alpha, Series: "E",
+		Help: "Hits of the prefix cache since the engine began, in its own unit, that of the queries."})
+	enginePrefixQueries = add(Metric{Name: "gputally_engine_prefix_cache_queries_total", Kind: Counter, Labels: ofEngine, Stability: Alpha, Series: "E",
+		Help: "Queries of the prefix cache since the engine began, in its own unit."})
+	enginePrefixRate = add(Metric{Name: "gputally_engine_prefix_cache_hit_ratio", Kind: Gauge, Unit: "ratio", Labels: ofEngine, Stability: Alpha, Series: "E",
+		Help: "Hit rate of the prefix cache of late, as an engine says that does not count."})
 
 	podCPU = add(Metric{Name: "gputally_pod_cpu_seconds_total", Kind: Counter, Unit: "seconds", Labels: ofPod, Stability: Alpha, Series: "pods",
 		Help: "CPU time of a pod since its cgroup began."})

@@ -28,6 +28,7 @@ func (o out) result(s State) {
 		o.put(memoryByteSeconds, t.ByteMS.ByteSeconds(), holderLabels(t.Partition, t.Holder)...)
 	}
 	o.findings(r)
+	o.engines(r.Engines)
 	for _, p := range r.Pods {
 		h := p.Holder
 		known(o, podCPU, p.CPUNanos, 1e-9, h.Namespace, h.Pod, h.PodUID)

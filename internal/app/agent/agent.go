@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gputally/gputally/internal/core/attribution"
+	"github.com/gputally/gputally/internal/core/demand"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/sample"
 	"github.com/gputally/gputally/internal/core/usage"
@@ -46,7 +47,9 @@ type Config struct {
 	// Announcer, where there is one, is told of pods that reach GPUs they were
 	// not given.
 	Announcer Announcer
-	Log       *slog.Logger
+	// EngineTargets are the operator's word for pods whose engines are looked at.
+	EngineTargets []demand.Selector
+	Log           *slog.Logger
 }
 
 // Sources are what the agent reads. Grants and Objects are nil without
@@ -56,6 +59,8 @@ type Sources struct {
 	Host    Host
 	Grants  Grants
 	Objects Objects
+	// Engines is nil where no inference engine is asked.
+	Engines Engines
 }
 
 // Agent is the loop. One goroutine runs it; Snapshot, Healthy and Ready may be
@@ -71,6 +76,7 @@ type Agent struct {
 	meter      *meter
 	notes      *notes
 	announcer  *announcer // nil where nothing is announced
+	engines    *engines   // nil where no engine is asked
 	stats      Stats
 	instances  map[gpu.UUID]int64
 
@@ -108,6 +114,7 @@ func New(cfg Config, sources Sources, spool Spool, recorder Recorder) (*Agent, e
 		notes: newNotes(cfg.Log),
 	}
 	a.announcer = newAnnouncer(cfg.Announcer, a.notes)
+	a.engines = newEngines(sources.Engines, cfg.EngineTargets, a.notes)
 	a.start = a.gather.start
 	return a, nil
 }
@@ -170,6 +177,10 @@ func (a *Agent) sample(ctx context.Context) {
 	a.notes.result(r)
 	if a.announcer != nil {
 		a.announcer.see(r)
+	}
+	if a.engines != nil {
+		a.engines.see(&r, &s.Objects)
+		r.Engines = a.engines.looks() // what is shown is the last look at each
 	}
 	a.publish(r)
 }

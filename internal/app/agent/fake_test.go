@@ -44,6 +44,8 @@ type world struct {
 	// blockProc, while not nil, hangs a read of /proc.
 	blockProc chan struct{}
 	wallStep  time.Duration
+	// annotate are the annotations of every pod.
+	annotate map[string]string
 }
 
 func newWorld() *world {
@@ -139,7 +141,7 @@ func (w *world) Objects() sample.Objects {
 	o := sample.Objects{Known: true, Node: w.node}
 	for pid := range w.held {
 		o.Pods = append(o.Pods, workload.Pod{Namespace: "team", Name: fmt.Sprintf("p%d", pid), UID: podUID(pid),
-			Phase: workload.PhaseRunning, Containers: []workload.Container{{Name: "main", ID: fmt.Sprintf("%064x", pid), Running: true}}})
+			IP: "10.0.0.1", Annotations: w.annotate, Phase: workload.PhaseRunning, Containers: []workload.Container{{Name: "main", ID: fmt.Sprintf("%064x", pid), Running: true}}})
 	}
 	return o
 }
@@ -260,7 +262,7 @@ func (s *syncBuffer) count(text string) (n int) {
 // the agent looks.
 func evenSteps() float64 { return 0.5 }
 
-func begin(t *testing.T, w *world, change func(*Config)) *run {
+func begin(t *testing.T, w *world, change func(*Config), more ...func(*Sources)) *run {
 	t.Helper()
 	r := &run{t: t, world: w, log: &syncBuffer{}, done: make(chan error, 1)}
 	cfg := Config{Cluster: "c", Node: "n", Agent: "a", Boot: "b", Interval: 5 * time.Second, Draw: evenSteps, Wall: w.wall,
@@ -271,6 +273,9 @@ func begin(t *testing.T, w *world, change func(*Config)) *run {
 	sources := Sources{GPUs: w, Host: w, Grants: w, Objects: w}
 	if cfg.Standalone {
 		sources = Sources{GPUs: w, Host: w}
+	}
+	for _, f := range more {
+		f(&sources)
 	}
 	var err error
 	r.agent, err = New(cfg, sources, &r.drawer, &r.recorder)

@@ -18,6 +18,7 @@ type gatherer struct {
 	start   time.Time
 	wall    func() time.Time
 	objects Objects
+	engines Engines // nil where none is asked
 
 	gpus   *probe[gpuAnswer]
 	procs  *probe[map[int]sample.Process]
@@ -44,7 +45,7 @@ type gpuAnswer struct {
 }
 
 func newGatherer(cfg Config, s Sources) *gatherer {
-	g := &gatherer{cfg: cfg, start: time.Now(), wall: cfg.Wall, objects: s.Objects}
+	g := &gatherer{cfg: cfg, start: time.Now(), wall: cfg.Wall, objects: s.Objects, engines: s.Engines}
 	half, quarter := cfg.Interval/2, cfg.Interval/4
 	g.gpus = newProbe(half, func(ctx context.Context) (gpuAnswer, error) {
 		lib, devices, err := s.GPUs.Sample(ctx)
@@ -90,6 +91,9 @@ func (g *gatherer) take(ctx context.Context) sample.Sample {
 		wg.Go(func() { g.readHost(ctx, &s, report) })
 	}
 	wg.Wait()
+	if g.engines != nil {
+		s.Engines = g.engines.Take()
+	}
 	if g.objects != nil {
 		s.Objects = g.objects.Objects()
 		report(SourceObjects, g.objects.Status())

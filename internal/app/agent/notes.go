@@ -26,6 +26,8 @@ type notes struct {
 	findings map[string]bool
 	failing  map[string]bool // spool, instances, recorder
 	lateAt   time.Time
+	// targets and engines are what was last said of pods' engines, by pod.
+	targets, engines map[string]string
 
 	mu            sync.Mutex
 	announceFails bool
@@ -38,7 +40,8 @@ type sourceNote struct {
 
 func newNotes(log *slog.Logger) *notes {
 	return &notes{log: log, sources: map[string]*sourceNote{}, states: map[string]gpu.State{},
-		findings: map[string]bool{}, failing: map[string]bool{}}
+		findings: map[string]bool{}, failing: map[string]bool{},
+		targets: map[string]string{}, engines: map[string]string{}}
 }
 
 func (n *notes) result(r attribution.Result) {
@@ -120,6 +123,34 @@ func (n *notes) missed(ticks int64, interval time.Duration) {
 func (n *notes) spool(err error)     { n.outcome("write usage records", err) }
 func (n *notes) instances(err error) { n.outcome("keep MIG instances", err) }
 func (n *notes) recorder(err error)  { n.outcome("record capture", err) }
+
+// target notes why a pod's engine is not asked; detail is empty where it is.
+func (n *notes) target(pod, detail string) {
+	if detail != "" && n.targets[pod] != detail {
+		n.log.Warn("engine is not looked at", "pod", pod, "why", detail)
+	}
+	n.targets[pod] = detail
+}
+
+// engine notes how a look went. Words are all that is said: what an endpoint
+// answers is a tenant's text.
+func (n *notes) engine(pod, problem string) {
+	was, known := n.engines[pod]
+	switch {
+	case problem != "" && was != problem:
+		n.log.Warn("engine cannot be read", "pod", pod, "problem", problem, "hint", "docs/engines.md#when-a-look-fails")
+	case problem == "" && (was != "" || !known):
+		n.log.Info("engine is read", "pod", pod)
+	}
+	n.engines[pod] = problem
+}
+
+// forgetEngines drops what was noted of pods that are not watched any more.
+func (n *notes) forgetEngines(watched map[string]bool) {
+	gone := func(pod, _ string) bool { return !watched[pod] }
+	maps.DeleteFunc(n.targets, gone)
+	maps.DeleteFunc(n.engines, gone)
+}
 
 // announce is told from the announcer's goroutine.
 func (n *notes) announce(err error) {

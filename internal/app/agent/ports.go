@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/gputally/gputally/internal/core/demand"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/sample"
 	"github.com/gputally/gputally/internal/core/usage"
@@ -43,6 +44,15 @@ type Grants interface {
 type Objects interface {
 	Objects() sample.Objects
 	Status() sample.SourceStatus
+}
+
+// Engines asks inference engines in pods what they say of themselves. Neither
+// call waits for an answer. Nil where none is asked.
+type Engines interface {
+	// Watch says who is asked from now on.
+	Watch([]demand.Target)
+	// Take is the looks that ended since the last Take.
+	Take() []sample.Engine
 }
 
 // Spool keeps closed windows. Append owns the batch whatever it returns, and

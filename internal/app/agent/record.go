@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/gputally/gputally/internal/core/attribution"
 )
 
 // Record reads the sources for a while, as the agent does, and hands each
@@ -23,6 +25,8 @@ func Record(ctx context.Context, cfg Config, sources Sources, to Recorder, durat
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	g, n := newGatherer(cfg, sources), newNotes(cfg.Log)
+	ask := newEngines(sources.Engines, cfg.EngineTargets, n)
+	attributor := attribution.New(cfg.Policy) // who has a GPU, and so whose engine is asked
 	ticker := time.NewTicker(cfg.Interval)
 	defer ticker.Stop()
 	for left := duration / cfg.Interval; ; left-- {
@@ -35,6 +39,10 @@ func Record(ctx context.Context, cfg Config, sources Sources, to Recorder, durat
 		}
 		if err := to.Write(s); err != nil {
 			return fmt.Errorf("record sample: %w", err)
+		}
+		if ask != nil {
+			r := attributor.Attribute(s)
+			ask.see(&r, &s.Objects)
 		}
 		if left <= 0 {
 			return nil
