@@ -58,6 +58,7 @@ func TestWrongValues(t *testing.T) {
 			"monitoring.tokenSecret"},
 		"secret without a name":      {"server: {tls: {mode: secret}}", "server.tls.secretName"},
 		"backup of what is not kept": {"server: {backup: {enabled: true}, persistence: {enabled: false}}", "server.persistence.enabled"},
+		"engine that is not known":   {"agent: {engines: {targets: ['vLLM@a/b=c']}}", "/agent/engines/targets/0"},
 		"too many labels":            {"agent: {costLabels: [a,b,c,d,e,f,g,h,i,j,k,l,m,nn,o,p,q]}", "16 at most"},
 	} {
 		t.Run(name, func(t *testing.T) {
