@@ -69,7 +69,7 @@ fuzz: ## Fuzz every parser for FUZZTIME (default 20s) each
 	hack/fuzz.sh $(or $(FUZZTIME),20s)
 
 .PHONY: bench
-bench: build mock ## Measure cost and accuracy on this machine; writes docs/accuracy.md, cost.md and ledger-speed.md
+bench: build mock ## Measure cost and accuracy on this machine; writes docs/accuracy.md, cost.md, packing-speed.md and ledger-speed.md
 	hack/bench.sh
 
 .PHONY: bench-ledger

@@ -224,9 +224,9 @@ func (w *world) depart(pod int32) {
 	}
 }
 
-// steps puts the moves in an order in which each finds room. It is false where
-// none was found.
-func (t *target) steps() (out []Step, ok bool) {
+// steps puts the moves in an order in which each finds room. What cannot move is
+// stuck: it waits for room that something stuck has.
+func (t *target) steps() (out []Step, stuck [][]int32) {
 	w := newWorld(t)
 	units := t.units()
 	for len(units) > 0 {
@@ -239,11 +239,11 @@ func (t *target) steps() (out []Step, ok bool) {
 			}
 		}
 		if len(left) == len(units) {
-			return nil, false
+			return out, left
 		}
 		units = left
 	}
-	return out, true
+	return out, nil
 }
 
 // try moves pods at once: all arrive before one departs. Where one has no room,

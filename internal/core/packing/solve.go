@@ -69,6 +69,7 @@ type chooser struct {
 // candidate is a plan with what it is judged by.
 type candidate struct {
 	plan     Plan
+	end      *state     // where it leads
 	later    money.Nano // paid when all commitments have ended
 	unpriced int
 }
@@ -77,15 +78,25 @@ func (c *chooser) run() {
 	c.least, _ = Least(c.p.Fleet)
 	begin := start(c.p)
 	c.consider(begin)
-	vacated := c.try(begin, func(s *search) { s.vacate() })
+	c.round(begin)
+	c.round(c.try(begin, func(s *search) { s.vacate() }))
+	// Once more from the best, as long as that helps: for what was stuck there may be
+	// room now.
+	for had := (*candidate)(nil); had != c.best && !c.done(); {
+		had = c.best
+		c.round(had.end)
+		c.try(had.end, func(s *search) { s.vacate() })
+	}
+}
+
+// round tries every way to search on from a state.
+func (c *chooser) round(from *state) {
 	for _, least := range fullness {
-		for _, from := range []*state{begin, vacated} {
-			if c.done() {
-				return
-			}
-			swept := c.try(from, func(s *search) { s.rank(); s.sweep(least) })
-			c.try(swept, func(s *search) { s.vacate() })
+		if c.done() {
+			return
 		}
+		swept := c.try(from, func(s *search) { s.rank(); s.sweep(least) })
+		c.try(swept, func(s *search) { s.vacate() })
 	}
 }
 
@@ -105,20 +116,28 @@ func (c *chooser) try(from *state, how func(*search)) *state {
 	return s.state
 }
 
-// consider makes a plan of where a search ended, and keeps the better one.
+// consider makes a plan of where a search ended, and keeps the better one. Pods that
+// no order of steps brings there stay where they are: what else moves has room
+// beside them.
 func (c *chooser) consider(s *state) {
-	s = c.home(s)
-	t, ok := concrete(s)
-	if !ok {
-		return
-	}
-	moves, ok := t.steps()
-	if !ok {
-		return
-	}
-	one := c.judge(t, moves)
-	if c.best == nil || one.compare(c.best) < 0 {
-		c.best = one
+	for {
+		s = c.home(s)
+		t, ok := concrete(s)
+		if !ok {
+			return
+		}
+		moves, stuck := t.steps()
+		if len(stuck) == 0 {
+			one := c.judge(t, moves)
+			one.end = s
+			if c.best == nil || one.compare(c.best) < 0 {
+				c.best = one
+			}
+			return
+		}
+		for _, pod := range slices.Concat(stuck...) {
+			s.revert(pod)
+		}
 	}
 }
 
@@ -127,18 +146,15 @@ func (c *chooser) consider(s *state) {
 func (c *chooser) home(s *state) *state {
 	out := s.copy()
 	came, gone := make([]bool, len(s.on)), make([]bool, len(s.on))
+	t := target{state: s}
 	for pod := range s.at {
-		if h := &c.p.home[pod]; s.at[pod].node != h.node {
-			came[s.at[pod].node] = true
-		}
+		came[s.at[pod].node] = came[s.at[pod].node] || t.moved(int32(pod))
 	}
 	for n := range s.on {
 		gone[n] = len(s.on[n]) == 0 && c.p.Nodes[n].Keep == ""
 	}
-	t := target{state: s}
 	for pod := range s.at {
-		h := &c.p.home[pod]
-		if t.moved(int32(pod)) && !came[h.node] && !gone[h.node] && s.at[pod].node != h.node {
+		if h := &c.p.home[pod]; t.moved(int32(pod)) && !came[h.node] && !gone[h.node] {
 			out.revert(int32(pod))
 		}
 	}

@@ -19,7 +19,7 @@ const (
 // empties them. An empty node is filled in place of one that could never be as
 // full as least thousandths, since its cards can have any layout.
 func (s *search) sweep(least int64) {
-	s.final = make([]bool, len(s.on))
+	s.least, s.final = least, make([]bool, len(s.on))
 	for _, n := range s.order {
 		if s.bound(n) {
 			s.fill(n)
@@ -28,11 +28,11 @@ func (s *search) sweep(least int64) {
 	}
 	dead := make([]bool, len(s.on))
 	for !s.spent() {
-		front, empty := s.front(dead)
+		front, good, empty := s.front(dead)
 		if front < 0 {
 			return
 		}
-		if empty >= 0 && s.reach(front) < least {
+		if empty >= 0 && !good {
 			if s.rebuild(empty, front) {
 				s.final[empty] = true
 			} else {
@@ -45,25 +45,32 @@ func (s *search) sweep(least int64) {
 	}
 }
 
-// front is the first node with pods that is not done, and the first of its kind
-// without any that costs no more for each card.
-func (s *search) front(dead []bool) (front, empty int32) {
-	front, empty = -1, -1
+// front is the first node with pods that is not done and can become full, or the
+// first of all; and the first of its kind without any that costs no more for each
+// card.
+func (s *search) front(dead []bool) (front int32, good bool, empty int32) {
+	front = -1
 	for _, n := range s.order {
-		if !s.final[n] && len(s.on[n]) > 0 {
+		if s.final[n] || len(s.on[n]) == 0 {
+			continue
+		}
+		if front < 0 {
+			front = n
+		}
+		if good = s.reach(n) >= s.least; good {
 			front = n
 			break
 		}
 	}
-	if front < 0 || s.cardsOf(front) == 0 {
-		return front, -1
+	if front < 0 || good || s.cardsOf(front) == 0 {
+		return front, good, -1
 	}
 	for _, n := range s.order {
 		if !s.final[n] && !dead[n] && len(s.on[n]) == 0 && s.alike(n, front) {
-			return front, n
+			return front, good, n
 		}
 	}
-	return front, -1
+	return front, good, -1
 }
 
 func (s *search) cardsOf(n int32) int64 { return int64(s.p.first[n+1] - s.p.first[n]) }
@@ -77,17 +84,39 @@ func (s *search) alike(n, as int32) bool {
 	return float64(s.p.price(n))*float64(b) <= float64(s.p.price(as))*float64(a)
 }
 
-// reach is how full a node could become at most, in thousandths.
+// reach is how full a node could become at most, in thousandths. With one card
+// empty all can be laid out anew, one after the other.
 func (s *search) reach(n int32) int64 {
-	all := int64(s.p.first[n+1]-s.p.first[n]) * int64(unit)
+	all := s.cardsOf(n) * int64(unit)
 	if all == 0 {
 		return 1000
 	}
-	room := int64(0)
+	room, empty, loose := int64(0), false, int64(0)
 	for c := s.p.first[n]; c < s.p.first[n+1]; c++ {
 		room += int64(s.roomOf(c))
+		empty = empty || s.cards[c].pods == 0 && s.cards[c].open
+		if s.loose(c) {
+			loose += int64(unit) - int64(s.roomOf(c))
+		}
+	}
+	if empty && s.least > 0 && loose > 0 {
+		return 1000
 	}
 	return 1000 * (s.used[n] + room) / all
+}
+
+// loose: the card's layout leaves slices that nobody can have while its pods stay,
+// and all of them may move.
+func (s *search) loose(c int32) bool {
+	k, is := &s.p.kinds[s.p.kind[c]], &s.cards[c]
+	if s.least == 0 || k.geo == nil || is.whole || is.open || is.pods == 0 || s.p.cards[c].Fixed != "" {
+		return false
+	}
+	covered := uint32(0)
+	for _, in := range s.p.cards[c].Layout {
+		covered += in.Placement.Size
+	}
+	return int64(covered)*1000 < s.least*int64(k.geo.slices)
 }
 
 // roomOf is how much of a card could still be taken, in units.
@@ -163,6 +192,17 @@ func (s *search) window(n int32) (pods []int32) {
 			units += s.used[from]
 		}
 	}
+	return append(pods, s.ownLoose(n)...)
+}
+
+// ownLoose is a node's own pods on cards that are to be laid out anew.
+func (s *search) ownLoose(n int32) (pods []int32) {
+	for _, pod := range s.on[n] {
+		if at := &s.at[pod]; at.profile >= 0 && !s.p.stuck[pod] && s.loose(at.cards[0]) {
+			pods = append(pods, pod)
+		}
+	}
+	slices.Sort(pods)
 	return pods
 }
 
@@ -182,7 +222,7 @@ func (s *search) choose(n int32, pods []int32) (at int, to spot) {
 		left += int64(s.roomOf(c))
 	}
 	at = -1
-	var best [4]int64
+	var best [5]int64
 	for i, pod := range pods {
 		is := &s.p.Pods[pod]
 		s.work++
@@ -191,7 +231,7 @@ func (s *search) choose(n int32, pods []int32) (at int, to spot) {
 		}
 		k := key{s.p.need[pod], s.p.rule[pod], s.p.domain[pod]}
 		a, seen := known[k]
-		if !seen || s.p.home[pod].node == n {
+		if !seen {
 			a.to, a.f, a.ok = s.room(n, pod)
 			a.size = s.taken(&a.to)
 			known[k] = a
@@ -199,12 +239,20 @@ func (s *search) choose(n int32, pods []int32) (at int, to spot) {
 		if !a.ok {
 			continue
 		}
-		rank := [4]int64{int64(min(a.f.opens, 1)), int64(a.f.waste), -a.size, s.skew(n, pod, a.size, left)}
+		rank := [5]int64{int64(min(a.f.opens, 1)), int64(a.f.waste), -a.size, s.foreign(n, pod), s.skew(n, pod, a.size, left)}
 		if at < 0 || slices.Compare(rank[:], best[:]) < 0 {
 			at, to, best = i, a.to, rank
 		}
 	}
 	return at, to
+}
+
+// foreign is 0 for a node's own pods: their cards are to become empty.
+func (s *search) foreign(n, pod int32) int64 {
+	if s.at[pod].node == n {
+		return 0
+	}
+	return 1
 }
 
 // skew is how far a pod's CPU and memory are from its part of what is left, in

@@ -16,6 +16,8 @@ type search struct {
 	// order is the nodes from those that stay to those that go first.
 	order []int32
 	final []bool
+	// least is how full cards must be to be left as they are, in thousandths.
+	least int64
 }
 
 func (s *search) spent() bool { return s.work >= s.limit }
