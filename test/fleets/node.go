@@ -3,6 +3,7 @@
 package fleets
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -34,6 +35,8 @@ type Card struct {
 	UUID            gpu.UUID
 	Model           string
 	Total, Reserved uint64
+	// Slices is how many memory slices it has, 0 for 8.
+	Slices uint32
 	// Instances are its MIG instances; MIG is on where there are any.
 	Instances []sample.Instance
 }
@@ -122,7 +125,7 @@ func (n *Node) device(i int, busy []float64) sample.Device {
 	c := &n.Cards[i]
 	d := sample.Device{
 		UUID: c.UUID, Index: i, Minor: i, State: gpu.StateOK, Name: c.Model, PCIBusID: fmt.Sprintf("0000:%02x:00.0", 7+8*i),
-		Memory: &sample.Memory{Total: c.Total, Reserved: c.Reserved}, MemorySlices: 8, MIG: len(c.Instances) > 0,
+		Memory: &sample.Memory{Total: c.Total, Reserved: c.Reserved}, MemorySlices: cmp.Or(c.Slices, 8), MIG: len(c.Instances) > 0,
 	}
 	for _, in := range c.Instances {
 		in.Memory = new(*in.Memory)
