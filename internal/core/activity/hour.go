@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package activity
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/signal"
+	"github.com/gputally/gputally/internal/core/usage"
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+// Hour is one pod on one partition within one hour of the clock.
+type Hour struct {
+	HourMS int64 // the hour's beginning, Unix milliseconds
+	// Holder is the pod, without a container.
+	Holder    workload.Holder
+	Partition gpu.PartitionID
+	Model     string
+	Profile   string
+	// DurationMS is how long it had a grant or a process there. MeasuredMS of it was
+	// read, SkewedMS of that with reads that disagree.
+	DurationMS, MeasuredMS, SkewedMS int64
+	// GrantedMS is how long it had a grant.
+	GrantedMS int64
+	// Holders is the most that had the partition at one time, itself among them.
+	Holders int
+	// PeakBytes is the most that it held, nil where a size was not known. Several
+	// containers' peaks are added, though they need not have been at one time.
+	PeakBytes *uint64
+	// ByteMS is what its containers held, KnownMS how long what they held was known,
+	// each container for itself.
+	ByteMS  uint64
+	KnownMS int64
+	// Grade is the worst of its memory figures.
+	Grade   gpu.Grade
+	Verdict signal.Verdict
+	// Active is over all of its measured time; SM, DRAM and Tensor are over the
+	// windows in which kernels ran. All of them only while it was alone.
+	Active, SM, DRAM, Tensor signal.Spread
+}
+
+// key names an hour of a pod.
+type key struct {
+	pod  string
+	part gpu.PartitionID
+	hour int64
+}
+
+// building is an hour while records are added.
+type building struct {
+	Hour
+	windows []signal.Window
+}
+
+// OfNode makes the hours of a node's pods from its records. A piece of a window
+// belongs to the hour in which it begins: it is a minute at most, but where a
+// machine slept. idle is what a device draws without any process, nil where that is
+// not known.
+func OfNode(batches []usage.Batch, idle func(gpu.UUID) *uint64) []Hour {
+	hours := map[key]*building{}
+	for i := range batches {
+		for _, p := range piecesOf(&batches[i]) {
+			p.add(hours)
+		}
+	}
+	out := make([]Hour, 0, len(hours))
+	for _, b := range hours {
+		out = append(out, b.end(idle(b.Partition.Device)))
+	}
+	slices.SortFunc(out, func(a, b Hour) int {
+		return cmp.Or(cmp.Compare(a.HourMS, b.HourMS), a.Partition.Compare(b.Partition), a.Holder.Compare(b.Holder))
+	})
+	return out
+}
+
+// piece is a partition in a piece of a window, and who was there.
+type piece struct {
+	part   *usage.PartitionRecord
+	held   []usage.Record
+	grants []usage.GrantRecord
+}
+
+// piecesOf joins the records of a batch that are of one partition and span.
+func piecesOf(b *usage.Batch) []piece {
+	type place struct {
+		id   gpu.PartitionID
+		span usage.Span
+	}
+	at := make(map[place]int, len(b.Partitions))
+	out := make([]piece, len(b.Partitions))
+	for i := range b.Partitions {
+		p := &b.Partitions[i]
+		at[place{p.Partition, p.Span}], out[i].part = i, p
+	}
+	for _, h := range b.Holders {
+		if i, ok := at[place{h.Partition, h.Span}]; ok {
+			out[i].held = append(out[i].held, h)
+		}
+	}
+	for _, g := range b.Grants {
+		if i, ok := at[place{g.Partition, g.Span}]; ok {
+			out[i].grants = append(out[i].grants, g)
+		}
+	}
+	return out
+}
+
+// add adds the piece to the hour of each pod that was there.
+func (p *piece) add(hours map[key]*building) {
+	for pod, holder := range p.pods() {
+		w, there := signal.OfPod(pod, *p.part, p.held, p.grants)
+		if !there {
+			continue
+		}
+		k := key{pod, p.part.Partition, p.part.StartMS - mod(p.part.StartMS, hourMS)}
+		b := hours[k]
+		if b == nil {
+			b = &building{Hour: Hour{HourMS: k.hour, Holder: holder, Partition: p.part.Partition, Model: p.part.Model, Profile: p.part.Profile, PeakBytes: new(uint64)}}
+			hours[k] = b
+		}
+		b.add(w, p.granted(pod))
+		for i := range p.held {
+			if h := &p.held[i]; h.Holder.Kind == workload.KindPod && h.Holder.PodKey() == pod {
+				b.ByteMS, b.KnownMS = b.ByteMS+h.ByteMS, b.KnownMS+h.KnownMS
+			}
+		}
+	}
+}
+
+// pods are those that held memory or had a grant, by their keys.
+func (p *piece) pods() map[string]workload.Holder {
+	out := map[string]workload.Holder{}
+	see := func(h workload.Holder) {
+		if h.Kind == workload.KindPod {
+			h.Container = ""
+			out[h.PodKey()] = h
+		}
+	}
+	for i := range p.held {
+		see(p.held[i].Holder)
+	}
+	for i := range p.grants {
+		see(p.grants[i].Grant.Holder)
+	}
+	return out
+}
+
+// granted is how long the pod had a grant: the longest, where it had several.
+func (p *piece) granted(pod string) (ms int64) {
+	for i := range p.grants {
+		if g := &p.grants[i]; g.Grant.Holder.PodKey() == pod && !g.Grant.Admin {
+			ms = max(ms, g.GrantedMS)
+		}
+	}
+	return ms
+}
+
+func (b *building) add(w signal.Window, grantedMS int64) {
+	b.windows = append(b.windows, w)
+	b.DurationMS, b.MeasuredMS, b.GrantedMS = b.DurationMS+w.DurationMS, b.MeasuredMS+w.MeasuredMS, b.GrantedMS+grantedMS
+	b.Holders = max(b.Holders, w.Holders)
+	if w.Grade == gpu.Skewed {
+		b.SkewedMS += w.MeasuredMS
+	}
+	if b.Grade == "" || w.Grade.Rank() > b.Grade.Rank() {
+		b.Grade = w.Grade
+	}
+	switch {
+	case w.PeakBytes == nil:
+		b.PeakBytes = nil
+	case b.PeakBytes != nil:
+		*b.PeakBytes = max(*b.PeakBytes, *w.PeakBytes)
+	}
+	if w.Holders == 1 && w.Grade != gpu.Skewed && w.Grade != gpu.Indivisible {
+		b.spread(&w)
+	}
+}
+
+func (b *building) spread(w *signal.Window) {
+	active := w.EngineActive
+	if active == nil {
+		active = w.Busy
+	}
+	b.Active.Add(active, w.MeasuredMS)
+	if active != nil && *active > 0 {
+		b.SM.Add(w.SMActive, w.MeasuredMS)
+		b.DRAM.Add(w.DRAMActive, w.MeasuredMS)
+		b.Tensor.Add(w.TensorActive, w.MeasuredMS)
+	}
+}
+
+func (b *building) end(idleMW *uint64) Hour {
+	b.Verdict = signal.Classify(signal.Hour{DurationMS: b.DurationMS, Windows: b.windows, IdleMW: idleMW})
+	return b.Hour
+}
+
+// hourMS is the length of an hour.
+const hourMS = 3_600_000
+
+// mod is the rest of a division, never below 0.
+func mod(a, b int64) int64 { return (a%b + b) % b }
+
+// IdlePower learns from a node's records what each of its devices draws while no
+// process is on it, on top of what was known before.
+func IdlePower(batches []usage.Batch, before map[gpu.UUID]signal.IdlePower) map[gpu.UUID]signal.IdlePower {
+	out := maps.Clone(before)
+	if out == nil {
+		out = map[gpu.UUID]signal.IdlePower{}
+	}
+	for i := range batches {
+		for device, quiet := range signal.QuietOf(&batches[i]) {
+			known := out[device]
+			known.Learn(quiet)
+			out[device] = known
+		}
+	}
+	return out
+}
