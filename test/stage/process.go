@@ -7,16 +7,22 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"time"
 )
 
 // holderVar marks a process that the stage started as a holder.
 const holderVar = "GPUTALLY_STAGE_HOLDER"
 
+// called: HolderMain was. A program that does not call it would do all that it does
+// once more in each holder.
+var called atomic.Bool
+
 // HolderMain turns this program into a holder, where the stage started it as
 // one: a process that does nothing until the stage ends. Call it first in main
 // or TestMain.
 func HolderMain() {
+	called.Store(true)
 	name := os.Getenv(holderVar)
 	if name == "" {
 		return
@@ -43,6 +49,9 @@ type Process struct {
 
 // startProcess starts a holder and waits until it has its name.
 func startProcess(comm string) (*Process, error) {
+	if !called.Load() {
+		return nil, fmt.Errorf("start holder %s: main or TestMain does not call stage.HolderMain first", comm)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("start holder %s: %w", comm, err)
@@ -68,7 +77,7 @@ func startProcess(comm string) (*Process, error) {
 	}()
 	if err != nil {
 		p.end()
-		return nil, fmt.Errorf("start holder %s: it ended at once; does main call stage.HolderMain first?", comm)
+		return nil, fmt.Errorf("start holder %s: it ended at once", comm)
 	}
 	return p, nil
 }
