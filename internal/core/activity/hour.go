@@ -39,7 +39,8 @@ type Hour struct {
 	Grade   gpu.Grade
 	Verdict signal.Verdict
 	// Active is over all of its measured time; SM, DRAM and Tensor are over the
-	// windows in which kernels ran. All of them only while it was alone.
+	// windows in which kernels ran. All of them only where a window speaks for it
+	// (signal.Window.Speaks).
 	Active, SM, DRAM, Tensor signal.Spread
 }
 
@@ -175,16 +176,13 @@ func (b *building) add(w signal.Window, grantedMS int64) {
 	case b.PeakBytes != nil:
 		*b.PeakBytes = max(*b.PeakBytes, *w.PeakBytes)
 	}
-	if w.Holders == 1 && w.Grade != gpu.Skewed && w.Grade != gpu.Indivisible {
+	if w.Speaks() {
 		b.spread(&w)
 	}
 }
 
 func (b *building) spread(w *signal.Window) {
-	active := w.EngineActive
-	if active == nil {
-		active = w.Busy
-	}
+	active := w.Active()
 	b.Active.Add(active, w.MeasuredMS)
 	if active != nil && *active > 0 {
 		b.SM.Add(w.SMActive, w.MeasuredMS)

@@ -10,8 +10,8 @@ import (
 	"github.com/gputally/gputally/internal/core/money"
 )
 
-// WorkDefault is how many places a search looks at. Ten thousand GPUs take a
-// part of it.
+// WorkDefault is how many places a search looks at. Ten thousand GPUs may take all
+// of it (docs/packing-speed.md); the plan then says that it was cut short.
 const WorkDefault = 400_000_000
 
 // fullness is how full a node must be able to become, in thousandths, to be

@@ -58,13 +58,20 @@ func share(p *float64) value {
 	return value{*p, true}
 }
 
-// activity is engine activity, else busy: two readings of one thing.
-func (w *Window) activity() value {
+// Active is engine activity, else busy: two readings of one thing. It is nil where
+// neither was read.
+func (w *Window) Active() *float64 {
 	if w.EngineActive != nil {
-		return share(w.EngineActive)
+		return w.EngineActive
 	}
-	return share(w.Busy)
+	return w.Busy
 }
+
+func (w *Window) activity() value { return share(w.Active()) }
+
+// Speaks reports whether the window's signals are the workload's: it was read, the
+// reads agree, and nobody else was there.
+func (w *Window) Speaks() bool { return w.refusal() == "" }
 
 func (w *Window) readings(idleMW *uint64) readings {
 	r := readings{gr: w.activity(), lowPower: w.lowPower(idleMW)}
