@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gputally/gputally/internal/core/demand"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/signal"
 	"github.com/gputally/gputally/internal/core/usage"
@@ -15,33 +16,63 @@ import (
 
 // Hour is one pod on one partition within one hour of the clock.
 type Hour struct {
-	HourMS int64 // the hour's beginning, Unix milliseconds
-	// Holder is the pod, without a container.
-	Holder    workload.Holder
-	Partition gpu.PartitionID
-	Model     string
-	Profile   string
+	// Cluster and Node are those of the records.
+	Cluster string `json:"cluster,omitempty"`
+	Node    string `json:"node"`
+	HourMS  int64  `json:"hour_ms"` // the hour's beginning, Unix milliseconds
+	// Holder is the pod, without a container; Owner the workload that it belongs to,
+	// as it stood last in the hour.
+	Holder    workload.Holder `json:"holder"`
+	Owner     workload.Owner  `json:"owner,omitzero"`
+	Partition gpu.PartitionID `json:"partition"`
+	Model     string          `json:"model,omitempty"`
+	Profile   string          `json:"profile,omitempty"`
+	Mode      gpu.Mode        `json:"mode,omitempty"`
+	// Slices are the partition's memory slices, DeviceSlices the card's; 0 without
+	// MIG.
+	Slices       uint32 `json:"slices,omitempty"`
+	DeviceSlices uint32 `json:"device_slices,omitempty"`
+	// CapacityBytes is the partition's, nil where not known; ReserveBytes the mean of
+	// what the driver keeps of it.
+	CapacityBytes *uint64 `json:"capacity_bytes,omitempty"`
+	ReserveBytes  uint64  `json:"reserve_bytes,omitempty"`
 	// DurationMS is how long it had a grant or a process there. MeasuredMS of it was
 	// read, SkewedMS of that with reads that disagree.
-	DurationMS, MeasuredMS, SkewedMS int64
+	DurationMS int64 `json:"duration_ms"`
+	MeasuredMS int64 `json:"measured_ms"`
+	SkewedMS   int64 `json:"skewed_ms,omitempty"`
 	// GrantedMS is how long it had a grant.
-	GrantedMS int64
+	GrantedMS int64 `json:"granted_ms"`
 	// Holders is the most that had the partition at one time, itself among them.
-	Holders int
+	Holders int `json:"holders"`
 	// PeakBytes is the most that it held, nil where a size was not known. Several
 	// containers' peaks are added, though they need not have been at one time.
-	PeakBytes *uint64
+	PeakBytes *uint64 `json:"peak_bytes"`
+	// LeakBytes is the most that others held there without a grant.
+	LeakBytes uint64 `json:"leak_bytes,omitempty"`
 	// ByteMS is what its containers held, KnownMS how long what they held was known,
 	// each container for itself.
-	ByteMS  uint64
-	KnownMS int64
+	ByteMS  uint64 `json:"byte_ms"`
+	KnownMS int64  `json:"known_ms"`
 	// Grade is the worst of its memory figures.
-	Grade   gpu.Grade
-	Verdict signal.Verdict
+	Grade   gpu.Grade      `json:"grade"`
+	Verdict signal.Verdict `json:"verdict"`
 	// Active is over all of its measured time; SM, DRAM and Tensor are over the
 	// windows in which kernels ran. All of them only where a window speaks for it
 	// (signal.Window.Speaks).
-	Active, SM, DRAM, Tensor signal.Spread
+	Active signal.Spread `json:"active,omitzero"`
+	SM     signal.Spread `json:"sm,omitzero"`
+	DRAM   signal.Spread `json:"dram,omitzero"`
+	Tensor signal.Spread `json:"tensor,omitzero"`
+	// Held is what it held as a share of the capacity.
+	Held signal.Spread `json:"held,omitzero"`
+	// CPU is what the pod used of CPURequestMilli, or of one CPU where it asks for
+	// none.
+	CPU             signal.Spread `json:"cpu,omitzero"`
+	CPURequestMilli int64         `json:"cpu_request_milli,omitempty"`
+	Minutes         Minutes       `json:"minutes,omitzero"`
+	// Engine is what an inference engine in the pod told of itself.
+	Engine *demand.Evidence `json:"engine,omitempty"`
 }
 
 // key names an hour of a pod.
@@ -55,6 +86,12 @@ type key struct {
 type building struct {
 	Hour
 	windows []signal.Window
+	// latest is the beginning of the newest piece, ownerAt of the newest record of
+	// the pod.
+	latest, ownerAt int64
+	engine          demand.Evidence
+	// told is the window whose evidence was added last.
+	told *podWindow
 }
 
 // OfNode makes the hours of a node's pods from its records. A piece of a window
@@ -64,8 +101,10 @@ type building struct {
 func OfNode(batches []usage.Batch, idle func(gpu.UUID) *uint64) []Hour {
 	hours := map[key]*building{}
 	for i := range batches {
-		for _, p := range piecesOf(&batches[i]) {
-			p.add(hours)
+		b := &batches[i]
+		about := aboutPods(b)
+		for _, p := range piecesOf(b) {
+			p.add(hours, b, about)
 		}
 	}
 	out := make([]Hour, 0, len(hours))
@@ -111,7 +150,7 @@ func piecesOf(b *usage.Batch) []piece {
 }
 
 // add adds the piece to the hour of each pod that was there.
-func (p *piece) add(hours map[key]*building) {
+func (p *piece) add(hours map[key]*building, batch *usage.Batch, about map[string]*podWindow) {
 	for pod, holder := range p.pods() {
 		w, there := signal.OfPod(pod, *p.part, p.held, p.grants)
 		if !there {
@@ -120,16 +159,56 @@ func (p *piece) add(hours map[key]*building) {
 		k := key{pod, p.part.Partition, p.part.StartMS - mod(p.part.StartMS, hourMS)}
 		b := hours[k]
 		if b == nil {
-			b = &building{Hour: Hour{HourMS: k.hour, Holder: holder, Partition: p.part.Partition, Model: p.part.Model, Profile: p.part.Profile, PeakBytes: new(uint64)}}
+			b = newBuilding(k, holder, p.part, batch)
 			hours[k] = b
 		}
 		b.add(w, p.granted(pod))
+		b.place(p.part)
+		b.Held.Add(shareOf(w.PeakBytes, p.part.CapacityBytes), w.MeasuredMS)
+		b.LeakBytes = max(b.LeakBytes, p.leaked(pod))
+		b.about(about[pod], w)
 		for i := range p.held {
 			if h := &p.held[i]; h.Holder.Kind == workload.KindPod && h.Holder.PodKey() == pod {
 				b.ByteMS, b.KnownMS = b.ByteMS+h.ByteMS, b.KnownMS+h.KnownMS
 			}
 		}
 	}
+}
+
+func newBuilding(k key, holder workload.Holder, part *usage.PartitionRecord, batch *usage.Batch) *building {
+	return &building{latest: part.StartMS - 1, Hour: Hour{Cluster: batch.Cluster, Node: batch.Node, HourMS: k.hour, Holder: holder, Partition: part.Partition, Model: part.Model,
+		Profile: part.Profile, Slices: part.Slices, DeviceSlices: part.DeviceSlices, PeakBytes: new(uint64)}}
+}
+
+// place keeps what the partition was last: records come in any order.
+func (b *building) place(part *usage.PartitionRecord) {
+	if part.StartMS <= b.latest {
+		return
+	}
+	b.latest = part.StartMS
+	b.Mode, b.CapacityBytes = part.Mode, part.CapacityBytes
+	if known := part.MeasuredMS - part.ReserveUnknownMS; known > 0 {
+		b.ReserveBytes = part.ReservedByteMS / uint64(known)
+	}
+}
+
+// shareOf is a size as a share of the capacity, nil where one is not known.
+func shareOf(bytes, capacity *uint64) *float64 {
+	if bytes == nil || capacity == nil || *capacity == 0 {
+		return nil
+	}
+	share := float64(*bytes) / float64(*capacity)
+	return &share
+}
+
+// leaked is what others than the pod held without a grant.
+func (p *piece) leaked(pod string) (bytes uint64) {
+	for i := range p.held {
+		if h := &p.held[i]; h.Leak && h.Holder.PodKey() != pod {
+			bytes += h.PeakBytes
+		}
+	}
+	return bytes
 }
 
 // pods are those that held memory or had a grant, by their keys.
@@ -192,6 +271,9 @@ func (b *building) spread(w *signal.Window) {
 }
 
 func (b *building) end(idleMW *uint64) Hour {
+	if b.engine != (demand.Evidence{}) {
+		b.Engine = &b.engine
+	}
 	b.Verdict = signal.Classify(signal.Hour{DurationMS: b.DurationMS, Windows: b.windows, IdleMW: idleMW})
 	return b.Hour
 }

@@ -32,6 +32,9 @@ type Evidence struct {
 	PoolBytes     Range `json:"pool_bytes,omitzero"`
 	PoolTokens    Range `json:"pool_tokens,omitzero"`
 	RequestTokens Range `json:"request_tokens,omitzero"`
+	// Fraction is the share of the partition that it takes in advance, the most that
+	// was set; nil where it did not tell.
+	Fraction *float64 `json:"memory_fraction,omitempty"`
 }
 
 // Range is the least and the most of a setting; nil where it was never told.
@@ -66,7 +69,7 @@ func higher[T uint64 | float64](a, b *T) *T {
 func EvidenceOf(r *usage.EngineRecord) Evidence {
 	e := Evidence{Engine: r.Engine, Model: r.Model, Answered: r.Answered, Failed: r.Failed, WaitingKnown: r.WaitingKnown, Waited: r.Waited,
 		UseMax: r.PoolUseMax, Preempted: r.Preemptions, Hits: r.PrefixHits, Queries: r.PrefixQueries, HitMax: r.PrefixHitRateMax, Pauses: r.Pauses,
-		PoolBytes: Range{r.PoolBytes, r.PoolBytes}, PoolTokens: Range{r.PoolTokens, r.PoolTokens}, RequestTokens: Range{r.RequestTokens, r.RequestTokens}}
+		PoolBytes: Range{r.PoolBytes, r.PoolBytes}, PoolTokens: Range{r.PoolTokens, r.PoolTokens}, RequestTokens: Range{r.RequestTokens, r.RequestTokens}, Fraction: r.MemoryFraction}
 	if r.Answered > 0 {
 		e.AnsweredMS = r.DurationMS
 	}
@@ -89,6 +92,20 @@ func (e *Evidence) Merge(o Evidence) {
 	e.UseMax, e.HitMax = higher(e.UseMax, o.UseMax), higher(e.HitMax, o.HitMax)
 	e.Preempted, e.Hits, e.Queries = add(e.Preempted, o.Preempted), add(e.Hits, o.Hits), add(e.Queries, o.Queries)
 	e.PoolBytes, e.PoolTokens, e.RequestTokens = e.PoolBytes.with(o.PoolBytes), e.PoolTokens.with(o.PoolTokens), e.RequestTokens.with(o.RequestTokens)
+	e.Fraction = higher(e.Fraction, o.Fraction)
+}
+
+// Pool is what it took in advance, in bytes, and what of that a request of the
+// greatest length needs (0 where that is not told). It is false where it did not say
+// the same all the time, or nothing.
+func (e *Evidence) Pool() (pool, request uint64, ok bool) {
+	pool, ok = e.PoolBytes.one()
+	tokens, haveTokens := e.PoolTokens.one()
+	longest, haveLongest := e.RequestTokens.one()
+	if ok && haveTokens && haveLongest && tokens > 0 {
+		request = ceilOf(pool, longest, tokens)
+	}
+	return pool, request, ok
 }
 
 // HitRate is the share of the prefix cache's queries that hit: by its counters,
