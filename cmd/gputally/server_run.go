@@ -16,6 +16,7 @@ import (
 	"github.com/gputally/gputally/internal/adapter/api"
 	"github.com/gputally/gputally/internal/adapter/duck"
 	"github.com/gputally/gputally/internal/adapter/ingest"
+	"github.com/gputally/gputally/internal/app/advising"
 	"github.com/gputally/gputally/internal/app/billing"
 	"github.com/gputally/gputally/internal/app/server"
 )
@@ -28,6 +29,8 @@ type ledgerServer struct {
 	ingest  *server.Ingest
 	keeper  *server.Keeper
 	rater   *billing.Rater
+	record  *advising.Recorder
+	adviser *advising.Service
 	service *billing.Service
 }
 
@@ -82,6 +85,8 @@ func openLedger(ctx context.Context, f *serverFlags, loader billing.Loader, log 
 	s.service = billing.NewService(store, shelf, s.rater, billing.ServiceConfig{
 		Version: versionText(), Sets: f.sets, Labels: f.labels, Read: readBill, Write: exportWriters{}, Backup: s.backup(), Bytes: s.bytes, Receive: s.received, Log: log,
 	})
+	s.record = advising.NewRecorder(store, advising.RecorderConfig{Log: log})
+	s.adviser = advising.NewService(store, log, nil)
 	shelf.OnTrouble(s.service.Trouble)
 	for _, p := range problems {
 		log.Error("the store was damaged and was mended", "kind", p.Kind, "file", p.File, "detail", p.Detail, "hint", p.Hint)
@@ -148,6 +153,7 @@ func (s *ledgerServer) serve(ctx context.Context, listen func(context.Context) e
 	part("take deliveries", s.ingest.Run)
 	part("move old hours", s.keeper.Run)
 	part("rate", s.rater.Run)
+	part("look at what workloads did", s.record.Run)
 	part("back up", s.backups)
 	err := listen(ctx)
 	end()
@@ -164,7 +170,7 @@ func (s *ledgerServer) handler(a roles) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/api/v1/usage/", ingest.Handler(ingest.Options{Taker: s.ingest, Auth: a.deliver(), Log: s.log}))
 	mux.Handle("/", api.Handler(api.Options{
-		Books: s.service, Auth: a.people(), Version: versionText(), TempDir: s.uploads(), Log: s.log,
+		Books: s.service, Adviser: s.adviser, Auth: a.people(), Version: versionText(), TempDir: s.uploads(), Log: s.log,
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)

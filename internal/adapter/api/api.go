@@ -66,7 +66,8 @@ func (l Limits) withDefaults() Limits {
 
 // Options make a handler.
 type Options struct {
-	Books Books
+	Books   Books
+	Adviser Adviser
 	// Auth says who may do what. nil lets everybody who can reach the address.
 	Auth    Auth
 	Limits  Limits
@@ -118,6 +119,7 @@ func (h *handler) routes() {
 	h.routeBills()
 	h.routeExports()
 	h.routeBackups()
+	h.routeAdvice()
 }
 
 // around is what every request passes through, those to no path too.

@@ -87,7 +87,7 @@ func (s *Store) mend(t tear, why error) (Problem, error) {
 
 // readAll reads every row once: what is damaged shows now, not in a bill.
 func (s *Store) readAll(ctx context.Context) error {
-	for _, t := range slices.Concat(everyTables, shapeTables, []table{machineTable}, ledgerTables) {
+	for _, t := range slices.Concat(everyTables, shapeTables, []table{machineTable}, ledgerTables, activityTables, []table{decisionTable}) {
 		sum := "count(*)"
 		for _, c := range t.columns {
 			sum += fmt.Sprintf(", bit_xor(hash(%s))", c.name)

@@ -30,7 +30,7 @@ func opened(t *testing.T, dir string) (*Store, []Problem) {
 func TestTablesAreThoseOfTheSchema(t *testing.T) {
 	s, _ := opened(t, t.TempDir())
 	names := map[mapping.Type]string{text: "VARCHAR", integer: "INTEGER", bigint: "BIGINT", ubigint: "UBIGINT", uinteger: "UINTEGER", double: "DOUBLE", boolean: "BOOLEAN", hugeint: "HUGEINT", uuid: "UUID", blob: "BLOB"}
-	for _, table := range slices.Concat(everyTables, shapeTables, []table{machineTable}, ledgerTables) {
+	for _, table := range slices.Concat(everyTables, shapeTables, []table{machineTable}, ledgerTables, activityTables, []table{decisionTable}) {
 		var want []string
 		for _, c := range table.columns {
 			want = append(want, c.name+" "+names[c.kind])

@@ -300,3 +300,24 @@ func IdlePower(batches []usage.Batch, before map[gpu.UUID]signal.IdlePower) map[
 	}
 	return out
 }
+
+// QuietHours is what a node's devices drew while no process was on them, by the hour
+// in which a window begins.
+func QuietHours(batches []usage.Batch) map[int64]map[gpu.UUID]signal.IdlePower {
+	out := map[int64]map[gpu.UUID]signal.IdlePower{}
+	for i := range batches {
+		hour := batches[i].StartMS - mod(batches[i].StartMS, hourMS)
+		for device, quiet := range signal.QuietOf(&batches[i]) {
+			known := out[hour][device]
+			known.Learn(quiet)
+			if known == (signal.IdlePower{}) {
+				continue
+			}
+			if out[hour] == nil {
+				out[hour] = map[gpu.UUID]signal.IdlePower{}
+			}
+			out[hour][device] = known
+		}
+	}
+	return out
+}

@@ -81,3 +81,52 @@ func part(total money.Nano, num, den int64) (money.Nano, error) {
 func (p *Price) money(class MoneyClass) *Money {
 	return &Money{Currency: p.Currency, Class: class, PriceRef: p.Ref, Split: p.Split, Grade: p.Grade}
 }
+
+// Times is the money of n of the same.
+func (m *Money) Times(n int64) (*Money, error) {
+	var sum *Money
+	for range n {
+		var err error
+		if sum, err = sum.Plus(m); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+// Plus is the money of two changes of one kind together; nil is none yet. A charge
+// that is not known in one of them is not known of both, and neither is money in two
+// currencies.
+func (m *Money) Plus(o *Money) (*Money, error) {
+	if m == nil {
+		out := *o
+		return &out, nil
+	}
+	if m.Currency != o.Currency {
+		return nil, fmt.Errorf("add %s to %s", o.Currency, m.Currency)
+	}
+	out := *m
+	if m.ChargeDelta == nil || o.ChargeDelta == nil {
+		out.ChargeDelta = nil
+	} else {
+		out.ChargeDelta = new(money.Nano)
+		*out.ChargeDelta = *m.ChargeDelta
+	}
+	for _, f := range []struct {
+		to   *money.Nano
+		more *money.Nano
+	}{{out.ChargeDelta, o.ChargeDelta}, {&out.FreedIdle, &o.FreedIdle}, {&out.FreedStranded, &o.FreedStranded},
+		{&out.CashLow, &o.CashLow}, {&out.CashMean, &o.CashMean}, {&out.Avoidable, &o.Avoidable}} {
+		if f.to == nil {
+			continue
+		}
+		var sum money.Sum
+		sum.Add(*f.to)
+		sum.Add(*f.more)
+		var err error
+		if *f.to, err = sum.Nano(); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
+}

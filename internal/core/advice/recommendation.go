@@ -96,6 +96,7 @@ type Change struct {
 	Model    string   `json:"model,omitempty"`
 	Count    int      `json:"count,omitempty"`
 	Fraction string   `json:"fraction,omitempty"`
+	Engine   string   `json:"engine,omitempty"` // that takes memory in advance
 	CPUMilli int64    `json:"cpu_milli,omitempty"`
 	With     []string `json:"with,omitempty"` // co-tenants
 	Idle     string   `json:"stop_after_idle,omitempty"`

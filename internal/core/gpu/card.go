@@ -57,6 +57,43 @@ func CardOf(model string, capacity uint64) (Card, bool) {
 	return cards[best].Card, true
 }
 
+// CardWith finds a card by its name and a MIG profile that it has: an instance does
+// not tell the card's capacity.
+func CardWith(model, profile string) (Card, bool) {
+	name := strings.ToUpper(model)
+	profile, _, _ = strings.Cut(profile, "+")
+	best, words := -1, 0
+	for i := range cards {
+		has := slices.ContainsFunc(cards[i].Profiles, func(p CardProfile) bool { return p.Name == profile })
+		if of := strings.Fields(cards[i].words); has && len(of) > words && all(of, name) {
+			best, words = i, len(of)
+		}
+	}
+	if best < 0 {
+		return Card{}, false
+	}
+	return cards[best].Card, true
+}
+
+// Slices are the memory slices of the whole card, 0 without MIG.
+func (c *Card) Slices() (n uint32) {
+	for _, p := range c.Profiles {
+		n = max(n, p.Slices)
+	}
+	return n
+}
+
+// Profile finds one of its MIG profiles; media engines after a + make no other size.
+func (c *Card) Profile(name string) (CardProfile, bool) {
+	plain, _, _ := strings.Cut(name, "+")
+	for _, p := range c.Profiles {
+		if p.Name == plain {
+			return p, true
+		}
+	}
+	return CardProfile{}, false
+}
+
 func all(words []string, name string) bool {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' })
 	for _, w := range words {

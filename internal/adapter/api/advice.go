@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
+	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/inquiry"
+)
+
+// Adviser says what is advised, and keeps what people say to it.
+type Adviser interface {
+	Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Advice, error)
+	// Decide fails with an *inquiry.NotFound where today has no recommendation of the
+	// id and nothing was said to it before.
+	Decide(ctx context.Context, d inquiry.Decision) (inquiry.Decision, error)
+	Decisions(ctx context.Context) ([]inquiry.Decision, error)
+	// Verify compares before and after appliedMS; 0 is when it was said to be applied.
+	Verify(ctx context.Context, id string, appliedMS int64) (inquiry.Verdict, error)
+}
+
+func (h *handler) routeAdvice() {
+	get(h, operation(http.MethodGet, "/advice", "getAdvice", "What is advised",
+		"For the workloads of the day before: what each needs, which changes would serve it, what these do to its charge, to capacity and to the invoice, and what cannot be said and why. The time looked at is the 28 days before the day of UTC that holds the moment.", heavy), h.advice)
+	get(h, operation(http.MethodGet, "/advice/decisions", "listAdviceDecisions", "What was said to advice", ""), h.decisions)
+	get(h, operation(http.MethodPost, "/advice/{id}/decision", "decideAdvice", "Accept or dismiss advice",
+		"Nothing is changed by it but what is shown: an accepted change can be verified, a dismissed one is not shown as advice until its day. Saying something again replaces it.", writes), h.decide)
+	get(h, operation(http.MethodGet, "/advice/{id}/verification", "verifyAdvice", "What a change came to",
+		"Compares up to seven days before and after the change: what the nodes cost, what the workload was charged, what is idle, and what got worse.", heavy), h.verifyAdvice)
+}
+
+type adviceQuery struct {
+	At        string `query:"at" doc:"A moment; left out: now." example:"2026-11-03"`
+	Cluster   string `query:"cluster"`
+	Node      string `query:"node" doc:"Workloads that have GPUs of this node."`
+	Namespace string `query:"namespace"`
+	Workload  string `query:"workload" doc:"KIND/NAME, with namespace." example:"Deployment/bge"`
+}
+
+func (h *handler) advice(ctx context.Context, q *adviceQuery) (v1.Advice, error) {
+	ask := inquiry.AdviceQuery{Cluster: q.Cluster, Node: q.Node, Namespace: q.Namespace}
+	var err error
+	if ask.AtMS, err = h.moment(q.At); err != nil {
+		return v1.Advice{}, err
+	}
+	if q.Workload != "" {
+		kind, name, ok := strings.Cut(q.Workload, "/")
+		if !ok || kind == "" || name == "" || q.Namespace == "" {
+			return v1.Advice{}, invalid(v1.FieldError{Field: "workload", Value: q.Workload, Detail: "write KIND/NAME, such as Deployment/bge, and give the namespace, too"})
+		}
+		ask.OwnerKind, ask.OwnerName = kind, name
+	}
+	a, err := h.Adviser.Advice(ctx, ask)
+	if err != nil {
+		return v1.Advice{}, err
+	}
+	return v1.AdviceOf(&a), nil
+}
+
+func (h *handler) decisions(ctx context.Context, _ *struct{}) (v1.AdviceDecisions, error) {
+	all, err := h.Adviser.Decisions(ctx)
+	if err != nil {
+		return v1.AdviceDecisions{}, err
+	}
+	out := v1.AdviceDecisions{Decisions: []v1.AdviceDecision{}}
+	for i := range all {
+		out.Decisions = append(out.Decisions, v1.AdviceDecisionOf(&all[i]))
+	}
+	return out, nil
+}
+
+type decideInput struct {
+	idPath
+	Body v1.DecideAdvice
+}
+
+func (h *handler) decide(ctx context.Context, in *decideInput) (v1.AdviceDecision, error) {
+	b := &in.Body
+	d := inquiry.Decision{ID: in.ID, State: advice.State(b.State), Reason: strings.TrimSpace(b.Reason), By: signed(ctx, b.By), UntilMS: msOf(b.Until), AppliedMS: msOf(b.Applied)}
+	if d.UntilMS > 0 && d.UntilMS <= h.Now().UnixMilli() {
+		return v1.AdviceDecision{}, invalid(v1.FieldError{Field: "until", Value: b.Until.Format(time.RFC3339), Detail: "it is over already: give a time to come"})
+	}
+	if d.AppliedMS > h.Now().UnixMilli() {
+		return v1.AdviceDecision{}, invalid(v1.FieldError{Field: "applied", Value: b.Applied.Format(time.RFC3339), Detail: "it has not come yet: say it when it is done"})
+	}
+	d, err := h.Adviser.Decide(ctx, d)
+	if err != nil {
+		return v1.AdviceDecision{}, err
+	}
+	return v1.AdviceDecisionOf(&d), nil
+}
+
+func msOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+type verifyQuery struct {
+	idPath
+	Applied string `query:"applied" doc:"When the change was made; left out: as it was said with the decision." example:"2026-11-20"`
+}
+
+func (h *handler) verifyAdvice(ctx context.Context, q *verifyQuery) (v1.AdviceVerdict, error) {
+	var at int64
+	var err error
+	if q.Applied != "" {
+		if at, err = parseMoment("applied", q.Applied); err != nil {
+			return v1.AdviceVerdict{}, err
+		}
+	}
+	v, err := h.Adviser.Verify(ctx, q.ID, at)
+	if err != nil {
+		return v1.AdviceVerdict{}, err
+	}
+	return v1.AdviceVerdictOf(&v), nil
+}

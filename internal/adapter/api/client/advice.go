@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"net/url"
+
+	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
+)
+
+// AdviceQuery says whose advice is wanted. What is empty is no limit.
+type AdviceQuery struct {
+	At, Cluster, Node, Namespace string
+	Workload                     string // KIND/NAME, with Namespace
+}
+
+// Advice asks what is advised.
+func (c *Client) Advice(ctx context.Context, q AdviceQuery) (v1.Advice, error) {
+	v := url.Values{}
+	set(v, "at", q.At)
+	set(v, "cluster", q.Cluster)
+	set(v, "node", q.Node)
+	set(v, "namespace", q.Namespace)
+	set(v, "workload", q.Workload)
+	return fetch[v1.Advice](ctx, c, "/advice", v)
+}
+
+// AdviceDecisions asks what was said to advice.
+func (c *Client) AdviceDecisions(ctx context.Context) (v1.AdviceDecisions, error) {
+	return fetch[v1.AdviceDecisions](ctx, c, "/advice/decisions", nil)
+}
+
+// DecideAdvice accepts or dismisses a recommendation.
+func (c *Client) DecideAdvice(ctx context.Context, id string, d v1.DecideAdvice) (v1.AdviceDecision, error) {
+	return post[v1.AdviceDecision](ctx, c, "/advice/"+url.PathEscape(id)+"/decision", d)
+}
+
+// VerifyAdvice compares before and after a change.
+func (c *Client) VerifyAdvice(ctx context.Context, id, applied string) (v1.AdviceVerdict, error) {
+	v := url.Values{}
+	set(v, "applied", applied)
+	return fetch[v1.AdviceVerdict](ctx, c, "/advice/"+url.PathEscape(id)+"/verification", v)
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package advice
+
+import (
+	"fmt"
+
+	"github.com/gputally/gputally/internal/core/money"
+)
+
+// The numbers of a verification.
+const (
+	// WorseBy is from where a guard counts as worse.
+	WorseBy = 0.10
+	// TrafficMoved is from where the work of two times is no longer the same.
+	TrafficMoved = 0.20
+)
+
+// Period is what a workload and its fleet were like in a time.
+type Period struct {
+	FromMS int64 `json:"from_ms"`
+	ToMS   int64 `json:"to_ms"`
+	// SeenMS is how much of it is recorded of the workload.
+	SeenMS int64 `json:"seen_ms"`
+	// Charge is what the workload was charged, Nodes what the cluster's nodes cost,
+	// Idle what of that was idle or stranded; nil where there is no price.
+	Currency string      `json:"currency,omitempty"`
+	Charge   *money.Nano `json:"charge"`
+	Nodes    *money.Nano `json:"nodes"`
+	Idle     *money.Nano `json:"idle_and_stranded"`
+	// ActiveMS is time in which kernels ran, over all partitions; nil where no
+	// reading tells.
+	ActiveMS *int64 `json:"active_ms"`
+	// Waited of Looks saw a request wait; Preempted requests lost their memory. nil
+	// without an engine that tells.
+	Waited    *int64  `json:"waited,omitempty"`
+	Looks     *int64  `json:"looks,omitempty"`
+	Preempted *uint64 `json:"preempted,omitempty"`
+	// Pods is how many different ones there were; PodsAtOnce the most in an hour.
+	Pods       int `json:"pods"`
+	PodsAtOnce int `json:"pods_at_once"`
+}
+
+// Verification compares before and after.
+type Verification struct {
+	State  State  `json:"state"`
+	Before Period `json:"before"`
+	After  Period `json:"after"`
+	// Cash is by how much the cluster's nodes cost less, Charge by how much the
+	// workload is charged less, Idle by how much idle and stranded GPUs cost less: each
+	// over the length of the time after. nil where one of the two is not known.
+	Cash   *money.Nano `json:"cash"`
+	Charge *money.Nano `json:"charge"`
+	Idle   *money.Nano `json:"idle_and_stranded"`
+	// Notes say in words what was found; Guards which figures got worse.
+	Notes  []string `json:"notes"`
+	Guards []string `json:"guards,omitempty"`
+}
+
+// NotComparable: the work was not the same; TooEarly: the time after is not over.
+const (
+	NotComparable State = "not-comparable"
+	TooEarly      State = "too-early"
+)
+
+// Compare compares two times of the same length and the same days of the week.
+func Compare(before, after Period) Verification {
+	v := Verification{Before: before, After: after, State: Verified}
+	note := func(format string, args ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, args...)) }
+	if after.SeenMS == 0 || before.SeenMS == 0 {
+		v.State = NotComparable
+		note("the workload was not there before, or is not there now: what it cost says nothing of the change")
+	}
+	same := before.Currency == after.Currency
+	if !same {
+		note("the two times are in %s and %s: money is not compared", before.Currency, after.Currency)
+	}
+	less := func(a, b *money.Nano) *money.Nano {
+		if a == nil || b == nil || !same {
+			return nil
+		}
+		d := *a - *b
+		return &d
+	}
+	v.Cash, v.Charge, v.Idle = less(before.Nodes, after.Nodes), less(before.Charge, after.Charge), less(before.Idle, after.Idle)
+	if moved, by := traffic(&before, &after); moved && v.State == Verified {
+		v.State = NotComparable
+		note("its GPUs worked %s as long as before: traffic moved, and figures of the two times do not compare", by)
+	}
+	v.Guards = guards(&before, &after)
+	if len(v.Guards) > 0 && v.State == Verified {
+		v.State = Regressed
+		note("a guard got worse: think of going back")
+	}
+	switch {
+	case v.Cash == nil:
+		note("what the nodes cost is not known of both times")
+	case *v.Cash > 0:
+		note("the nodes of the cluster cost less: other changes of the same days are in that, too")
+	case v.Charge != nil && *v.Charge > 0:
+		note("the charge fell and the invoice did not: capacity, not cash")
+	default:
+		note("neither the nodes nor the workload cost less")
+	}
+	return v
+}
+
+// traffic says whether the GPUs worked so much more or less that the times do not
+// compare.
+func traffic(before, after *Period) (moved bool, by string) {
+	if before.ActiveMS == nil || after.ActiveMS == nil || *before.ActiveMS == 0 {
+		return false, ""
+	}
+	ratio := float64(*after.ActiveMS) / float64(*before.ActiveMS)
+	return ratio < 1-TrafficMoved || ratio > 1+TrafficMoved, fmt.Sprintf("%.2f times", ratio)
+}
+
+func guards(before, after *Period) (worse []string) {
+	if b, a := share(before.Waited, before.Looks), share(after.Waited, after.Looks); b != nil && a != nil && *a > *b*(1+WorseBy)+0.001 {
+		worse = append(worse, fmt.Sprintf("requests waited in %s of looks, %s before", percent(*a), percent(*b)))
+	}
+	if b, a := before.Preempted, after.Preempted; b != nil && a != nil && float64(*a) > float64(*b)*(1+WorseBy) {
+		worse = append(worse, fmt.Sprintf("%d requests were preempted, %d before", *a, *b))
+	}
+	// One pod in the place of each is the change itself.
+	if extra := after.Pods - 2*after.PodsAtOnce; extra > 0 && float64(after.Pods) > float64(before.Pods)*(1+WorseBy) {
+		worse = append(worse, fmt.Sprintf("%d different pods for %d at a time, %d before: they restart", after.Pods, after.PodsAtOnce, before.Pods))
+	}
+	return worse
+}
+
+func share(n, of *int64) *float64 {
+	if n == nil || of == nil || *of == 0 {
+		return nil
+	}
+	v := float64(*n) / float64(*of)
+	return &v
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package advisor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/gpu"
+)
+
+// Fleet is what advice needs to know beside a workload's own hours.
+type Fleet struct {
+	// Price is what a device on a node costs, nil where that is not known.
+	Price func(cluster, node string) *advice.Price
+	// Alone: nobody but this workload has GPUs of the node.
+	Alone func(cluster, node, namespace, owner string) bool
+	// Shapes are nodes with one GPU that could be had instead of a node.
+	Shapes func(cluster, node string) []advice.Shape
+	// OptedOut is an owner's reason for no advice, "" for none.
+	OptedOut func(t advice.Target) string
+}
+
+// waits are the idle times that are tried before a stop, proposed the one of them
+// that is proposed. A node that is empty goes after scaleDownMS, which is what the
+// cluster autoscaler waits by default.
+var waits = []int64{30 * 60_000, hourMS, 2 * hourMS, 4 * hourMS}
+
+const (
+	proposed    = 2 * hourMS
+	scaleDownMS = 10 * 60_000
+)
+
+// Advise tries every kind of change that concerns the workload alone. Each answer is
+// advice or a refusal with its reasons.
+func (c *Case) Advise(f *Fleet) ([]advice.Recommendation, error) {
+	if f.OptedOut != nil {
+		c.OptedOut = f.OptedOut(c.Target)
+	}
+	kinds := []func(*Fleet) (advice.Recommendation, error){c.profile, c.reclaim}
+	if c.Subject.Engine != "" {
+		kinds = append(kinds, c.smallerPool)
+	}
+	if c.GPUs > 1 {
+		kinds = append(kinds, c.fewer)
+	}
+	if c.Profile == "" && c.ownNode(f) {
+		kinds = append(kinds, c.shapeOf)
+	}
+	var out []advice.Recommendation
+	for _, try := range kinds {
+		r, err := try(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s/%s: %w", c.Target.Namespace, c.Target.Owner, err)
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b advice.Recommendation) int { return cmp.Compare(order(&a), order(&b)) })
+	return out, nil
+}
+
+// order: what is advised stands before what is refused.
+func order(r *advice.Recommendation) int {
+	if r.State == advice.Advised {
+		return 0
+	}
+	return 1
+}
+
+func (c *Case) profile(f *Fleet) (advice.Recommendation, error) {
+	return c.forAll(f, len(c.now), func(s advice.Subject) (advice.Recommendation, error) { return advice.SmallerProfile(s, c.profiles()) })
+}
+
+func (c *Case) smallerPool(f *Fleet) (advice.Recommendation, error) {
+	return c.forAll(f, len(c.now), func(s advice.Subject) (advice.Recommendation, error) {
+		if s.Pool != nil && s.Current.Fraction == "" {
+			s.Pool = nil // there is nothing to lower
+		}
+		return advice.SmallerPool(s)
+	})
+}
+
+func (c *Case) reclaim(f *Fleet) (advice.Recommendation, error) {
+	minutes := c.minutes()
+	how := advice.Reclaim{StopAfterMS: waits, Propose: proposed, NodeGoes: c.ownNode(f), ScaleDownMS: scaleDownMS}
+	return c.forAll(f, len(c.now), func(s advice.Subject) (advice.Recommendation, error) { return advice.IdleReclaim(s, minutes, how) })
+}
+
+func (c *Case) shapeOf(f *Fleet) (advice.Recommendation, error) {
+	first := c.now[0]
+	shapes := f.Shapes(first.cluster, first.node)
+	return c.forAll(f, len(c.now), func(s advice.Subject) (advice.Recommendation, error) {
+		return advice.OtherShape(s, shapes, s.Device.Capability)
+	})
+}
+
+// fewer looks at the partitions that the pods have now.
+func (c *Case) fewer(f *Fleet) (advice.Recommendation, error) {
+	uses := map[gpu.PartitionID]*advice.PartitionUse{}
+	for _, p := range c.now {
+		uses[p.partition] = &advice.PartitionUse{Partition: p.partition.String(), PeakBytes: new(uint64), BusyMost: new(float64)}
+	}
+	for _, h := range c.hours {
+		u := uses[h.Partition]
+		if u == nil {
+			continue
+		}
+		u.Holders = max(u.Holders, h.Holders)
+		if h.PeakBytes == nil {
+			u.PeakBytes = nil
+		} else if u.PeakBytes != nil {
+			*u.PeakBytes = max(*u.PeakBytes, *h.PeakBytes)
+		}
+		most, read := h.Active.Quantile(1000)
+		if !read {
+			u.BusyMost = nil
+		} else if u.BusyMost != nil {
+			*u.BusyMost = max(*u.BusyMost, most)
+		}
+	}
+	var list []advice.PartitionUse
+	for _, p := range c.now {
+		list = append(list, *uses[p.partition])
+	}
+	slices.SortFunc(list, func(a, b advice.PartitionUse) int { return cmp.Compare(a.Partition, b.Partition) })
+	return c.forAll(f, 1, func(s advice.Subject) (advice.Recommendation, error) { return advice.FewerGPUs(s, list) })
+}
+
+// ownNode: every node that the workload is on has nobody else on its GPUs.
+func (c *Case) ownNode(f *Fleet) bool {
+	if f.Alone == nil {
+		return false
+	}
+	for _, p := range c.now {
+		if !f.Alone(p.cluster, p.node, c.Target.Namespace, c.Target.Owner) {
+			return false
+		}
+	}
+	return len(c.now) > 0
+}
+
+// forAll makes one recommendation for so many places of the workload: the change is
+// the same, the money is of each by what its node costs.
+func (c *Case) forAll(f *Fleet, places int, try func(advice.Subject) (advice.Recommendation, error)) (out advice.Recommendation, err error) {
+	var sum *advice.Money
+	var unpriced, mixed int
+	for i, p := range c.now[:min(places, len(c.now))] {
+		s := c.Subject
+		if f.Price != nil {
+			s.Price = f.Price(p.cluster, p.node)
+		}
+		r, err := try(s)
+		if err != nil {
+			return r, err
+		}
+		if i == 0 {
+			out = r
+		}
+		switch {
+		case r.State != advice.Advised:
+			return r, nil
+		case r.Money == nil:
+			unpriced++
+		case sum != nil && sum.Currency != r.Money.Currency:
+			mixed++
+		default:
+			if sum, err = sum.Plus(r.Money); err != nil {
+				return r, err
+			}
+		}
+	}
+	out.Money = sum
+	if sum != nil && unpriced+mixed > 0 {
+		out.Refusals = append(out.Refusals, advice.Refusal{Code: advice.NoPrice, Missing: fmt.Sprintf("the price of %d of %d places in %s", unpriced+mixed, places, sum.Currency),
+			HowToGet: "add rows for their nodes to the price book"})
+	}
+	return out, nil
+}
