@@ -66,7 +66,7 @@ everything else to standard error.`,
 	)
 	grouped(root, groupMeter, newReplay(), newTop())
 	grouped(root, groupServe, newServer())
-	grouped(root, groupBill, newReport(), newExplain(), newStatus(), newPrice(), newBill(), newPeriod(), newLedger(), newWhatIf(), newTrail())
+	grouped(root, groupBill, newReport(), newExplain(), newStatus(), newPrice(), newBill(), newPeriod(), newLedger(), newWhatIf(), newAdvise(), newTrail())
 	root.AddCommand(newVersion(), newDocs())
 	addGuard(root)
 	root.CompletionOptions.HiddenDefaultCmd = false

@@ -50,7 +50,7 @@ func (s *Service) Verify(ctx context.Context, id string, appliedMS int64) (inqui
 	if err != nil {
 		return out, err
 	}
-	out.Verification = advice.Compare(before, after)
+	out.Verification = advice.Compare(d.Recommendation.Kind, before, after)
 	if days < verifyDays {
 		out.State = advice.TooEarly
 		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d days have passed: these are figures on the way", days, verifyDays))

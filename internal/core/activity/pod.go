@@ -88,8 +88,13 @@ func (b *building) about(p *podWindow, w signal.Window) {
 	b.Minutes.add(int((w.StartMS-b.HourMS)/minuteMS), activeOf(w), cpu, asked)
 }
 
-// activeOf is the activity of a window that speaks for the pod, else nil.
+// activeOf is the activity of a window that speaks for the pod, else nil. Without a
+// process of its own none of its kernels ran, whatever the device can tell and
+// whoever else is on it.
 func activeOf(w signal.Window) *float64 {
+	if w.MeasuredMS > 0 && w.MeasuredMS == w.DurationMS && !w.Running {
+		return new(float64)
+	}
 	if !w.Speaks() {
 		return nil
 	}

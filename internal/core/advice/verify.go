@@ -63,8 +63,9 @@ const (
 	TooEarly      State = "too-early"
 )
 
-// Compare compares two times of the same length and the same days of the week.
-func Compare(before, after Period) Verification {
+// Compare compares two times of the same length and the same days of the week, before
+// and after a change of a kind.
+func Compare(kind Kind, before, after Period) Verification {
 	v := Verification{Before: before, After: after, State: Verified}
 	note := func(format string, args ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, args...)) }
 	if after.SeenMS == 0 || before.SeenMS == 0 {
@@ -87,7 +88,7 @@ func Compare(before, after Period) Verification {
 		v.State = NotComparable
 		note("its GPUs worked %s as long as before: traffic moved, and figures of the two times do not compare", by)
 	}
-	v.Guards = guards(&before, &after)
+	v.Guards = guards(kind, &before, &after)
 	if len(v.Guards) > 0 && v.State == Verified {
 		v.State = Regressed
 		note("a guard got worse: think of going back")
@@ -115,12 +116,15 @@ func traffic(before, after *Period) (moved bool, by string) {
 	return ratio < 1-TrafficMoved || ratio > 1+TrafficMoved, fmt.Sprintf("%.2f times", ratio)
 }
 
-func guards(before, after *Period) (worse []string) {
+func guards(kind Kind, before, after *Period) (worse []string) {
 	if b, a := share(before.Waited, before.Looks), share(after.Waited, after.Looks); b != nil && a != nil && *a > *b*(1+WorseBy)+0.001 {
 		worse = append(worse, fmt.Sprintf("requests waited in %s of looks, %s before", percent(*a), percent(*b)))
 	}
 	if b, a := before.Preempted, after.Preempted; b != nil && a != nil && float64(*a) > float64(*b)*(1+WorseBy) {
 		worse = append(worse, fmt.Sprintf("%d requests were preempted, %d before", *a, *b))
+	}
+	if kind == KindReclaim { // to stop and to start is what was asked for
+		return worse
 	}
 	// One pod in the place of each is the change itself.
 	if extra := after.Pods - 2*after.PodsAtOnce; extra > 0 && float64(after.Pods) > float64(before.Pods)*(1+WorseBy) {

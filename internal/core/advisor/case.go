@@ -18,9 +18,10 @@ import (
 const hourMS = int64(3_600_000)
 
 // A workload counts as being there while it was seen in the last stillMS of the time
-// looked at; a training that ended, for pastRunsMS.
+// looked at, so that a notebook is not gone over a weekend; a training that ended, for
+// pastRunsMS.
 const (
-	stillMS    = 2 * hourMS
+	stillMS    = 72 * hourMS
 	pastRunsMS = 7 * 24 * hourMS
 )
 

@@ -17,19 +17,18 @@ import (
 )
 
 // training and notebook are kinds of owners whose pods do not serve. All others
-// count as serving, which asks for the most.
+// count as serving, which asks for the most. JupyterHub's pods are named jupyter-USER.
 var (
 	training = []string{"Job", "CronJob", "JobSet", "PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob", "TrainJob", "RayJob", "Workflow", "SparkApplication"}
 	notebook = []string{"Notebook", "Workspace"}
 )
 
-// WorkOf is the sort of work that an owner's pods do. KubeSpawner makes pods without
-// an owner for its notebooks, by the name of jupyter-USER.
+// WorkOf is the sort of work that an owner's pods do.
 func WorkOf(o workload.Owner, pod workload.Holder) advice.Work {
 	switch {
 	case slices.Contains(training, o.Kind):
 		return advice.Training
-	case slices.Contains(notebook, o.Kind), o.Kind == "" && strings.HasPrefix(pod.Pod, "jupyter-"):
+	case slices.Contains(notebook, o.Kind), strings.HasPrefix(pod.Pod, "jupyter-"):
 		return advice.Notebook
 	}
 	return advice.Serving

@@ -176,3 +176,6 @@ func bytes(n int64) string {
 	}
 	return whole(n) + " bytes"
 }
+
+// day is a day for people.
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package advise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gputally/gputally/internal/adapter/duck"
+	"github.com/gputally/gputally/internal/app/advising"
+	"github.com/gputally/gputally/internal/app/billing"
+	"github.com/gputally/gputally/internal/core/attribution"
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/inquiry"
+	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/pricing"
+	"github.com/gputally/gputally/internal/core/usage"
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+const (
+	gib  = uint64(1) << 30
+	cell = 10 * time.Minute // a window of most nodes
+)
+
+// begin is the first moment; end is when advice is asked for: 29 days later.
+var (
+	begin = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	end   = begin.AddDate(0, 0, 29)
+)
+
+// prices are those of the worked examples: 8 A100 for 24.00 an hour, one L4 for 0.80.
+type prices struct{ t testing.TB }
+
+func (p prices) Load() (billing.Loaded, error) {
+	row := func(kind, amount string) pricing.Row {
+		n, err := money.Parse(amount)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return pricing.Row{ID: kind, Selector: pricing.Selector{InstanceType: kind}, Currency: "USD", Price: pricing.Price{Node: &n}}
+	}
+	split := pricing.DefaultPolicy()
+	split.Rule = pricing.RuleAllGPU
+	return billing.Loaded{Split: split, Revision: "1", Books: []*pricing.Book{{Name: "book", Grade: pricing.Listed, Rows: []pricing.Row{row("n8a", "24"), row("n1x", "0.80")}}}}, nil
+}
+
+// node is a machine whose records are made window by window.
+type node struct {
+	name, kind, model string
+	capacity          uint64
+	slices            uint32
+	gpus              int
+	window            time.Duration
+	pods              []pod
+}
+
+// pod is somebody on some of the node's GPUs.
+type pod struct {
+	namespace, kind, owner, name string
+	gpus                         []int
+	from, to                     time.Time // zero: from begin to end
+	held                         uint64    // on the first of its GPUs
+	idle                         []int     // GPUs on which it never held anything
+	sm, dram, busy               float64
+	// asleep says when it does nothing at all.
+	asleep func(time.Time) bool
+	cpu    float64
+	mode   gpu.Mode
+	engine *usage.EngineRecord
+}
+
+func (p *pod) there(at time.Time) bool {
+	return (p.from.IsZero() || !at.Before(p.from)) && (p.to.IsZero() || at.Before(p.to))
+}
+
+func (p *pod) holder() workload.Holder {
+	return workload.Holder{Kind: workload.KindPod, PodUID: "uid-" + p.namespace + "-" + p.name, Namespace: p.namespace, Pod: p.name}
+}
+
+func (n *node) id(g int) gpu.PartitionID {
+	return gpu.Whole(gpu.UUID(fmt.Sprintf("GPU-%s-%d", n.name, g)))
+}
+
+// batch is the window that begins at a moment.
+func (n *node) batch(at time.Time, seq uint64) usage.Batch {
+	ms := n.window.Milliseconds()
+	b := usage.Batch{Version: usage.BatchVersion, Cluster: "prod", Node: n.name, Agent: fmt.Sprintf("%032x", []byte(n.name)), Boot: "0123456789abcdef", Seq: seq,
+		StartMS: at.UnixMilli(), DurationMS: ms, IntervalMS: 5000, ProviderID: "test:///" + n.name}
+	b.Agent = b.Agent[:32]
+	if at.Minute() == 0 {
+		b.Shape = n.shape()
+	}
+	for g := range n.gpus {
+		n.card(&b, g, at)
+	}
+	for i := range n.pods {
+		if p := &n.pods[i]; p.there(at) {
+			b.Pods = append(b.Pods, p.record(at, ms))
+			if p.engine != nil {
+				e := *p.engine
+				e.Span, e.Holder = usage.Span{StartMS: at.UnixMilli(), DurationMS: ms}, p.holder()
+				b.Engines = append(b.Engines, e)
+			}
+		}
+	}
+	return b
+}
+
+func (n *node) shape() *usage.NodeShape {
+	s := usage.NodeShape{Labels: map[string]string{"kubernetes.io/hostname": n.name, "node.kubernetes.io/instance-type": n.kind}, CPUMilli: 96_000, MemoryBytes: 1 << 40}
+	for g := range n.gpus {
+		s.Slots = append(s.Slots, usage.NodeSlot{Slot: fmt.Sprintf("0000:%02x:00.0", g), Model: n.model})
+	}
+	return &s
+}
+
+// card adds what one GPU tells.
+func (n *node) card(b *usage.Batch, g int, at time.Time) {
+	ms := b.DurationMS
+	size := n.capacity
+	span := usage.Span{StartMS: b.StartMS, DurationMS: ms}
+	p := usage.PartitionRecord{Partition: n.id(g), Span: span, Names: []gpu.UUID{n.id(g).Device}, Slot: fmt.Sprintf("0000:%02x:00.0", g), Model: n.model,
+		Mode: gpu.ModeExclusive, MeasuredMS: ms, CapacityBytes: &size, CapacityByteMS: size * uint64(ms), ReservedByteMS: gib / 2 * uint64(ms), Grade: gpu.Measured}
+	var busy, sm, dram float64
+	for i := range n.pods {
+		x := &n.pods[i]
+		if !x.there(at) || !slices.Contains(x.gpus, g) {
+			continue
+		}
+		if x.mode != "" {
+			p.Mode = x.mode
+		}
+		b.Grants = append(b.Grants, usage.GrantRecord{Partition: p.Partition, Span: span, GrantedMS: ms, Grant: attribution.Grant{Holder: x.holder(), Containers: []string{"main"},
+			Source: "kubelet", Resource: "nvidia.com/gpu", DeviceIDs: []string{string(p.Partition.Device)}, Mode: p.Mode, Replicas: 1, Reserved: reserved(p.Mode)}})
+		if slices.Contains(x.idle, g) {
+			continue
+		}
+		h := x.holder()
+		h.Container = "main"
+		b.Holders = append(b.Holders, usage.Record{Partition: p.Partition, Span: span, Holder: h, PresentMS: ms, KnownMS: ms, ByteMS: x.held * uint64(ms), PeakBytes: x.held, Grade: gpu.Measured})
+		p.UsedByteMS += x.held * uint64(ms)
+		if x.asleep == nil || !x.asleep(at) {
+			busy, sm, dram = min(busy+x.busy, 1), min(sm+x.sm, 1), min(dram+x.dram, 1)
+		}
+	}
+	p.Signals.Busy, p.Signals.KnownMS = &busy, ms
+	if sm > 0 || busy == 0 {
+		tensor := sm / 2
+		p.Signals.EngineActive, p.Signals.SMActive, p.Signals.DRAMActive, p.Signals.TensorActive = &busy, &sm, &dram, &tensor
+	}
+	p.FreeByteMS = p.CapacityByteMS - p.ReservedByteMS - p.UsedByteMS
+	b.Partitions = append(b.Partitions, p)
+}
+
+func reserved(m gpu.Mode) gpu.Ratio {
+	if m == gpu.ModeExclusive {
+		return gpu.Ratio{Num: 1, Den: 1}
+	}
+	return gpu.Ratio{Num: 0, Den: 1}
+}
+
+func (p *pod) record(at time.Time, ms int64) usage.PodRecord {
+	cpu := p.cpu
+	if p.asleep != nil && p.asleep(at) {
+		cpu = 0.001
+	}
+	return usage.PodRecord{Span: usage.Span{StartMS: at.UnixMilli(), DurationMS: ms}, Holder: p.holder(), Owner: workload.Owner{Kind: p.kind, Name: p.owner, UID: "o-" + p.owner},
+		PresentMS: ms, CPUNanos: uint64(cpu * 4000 * float64(ms) * 1000), CPURequestMilliMS: 4000 * ms, MemoryByteMS: gib * uint64(ms), MemoryRequestByteMS: 4 * gib * uint64(ms)}
+}
+
+// world is a ledger with its advice.
+type world struct {
+	t        testing.TB
+	now      time.Time
+	store    *duck.Store
+	rater    *billing.Rater
+	recorder *advising.Recorder
+	service  *advising.Service
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{t: t, now: end.Add(2 * time.Hour)}
+	store, _, err := duck.Open(t.Context(), t.TempDir(), duck.Options{MemoryBytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	clock := func() time.Time { return w.now }
+	shelf, err := billing.NewShelf(t.Context(), store, prices{t}, nil, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store = store
+	w.rater = billing.NewRater(store, shelf, billing.RaterConfig{Now: clock})
+	w.recorder = advising.NewRecorder(store, advising.RecorderConfig{Now: clock})
+	w.service = advising.NewService(store, nil, clock)
+	return w
+}
+
+// deliver appends what nodes tell of [from, to).
+func (w *world) deliver(from, to time.Time, nodes ...*node) {
+	w.t.Helper()
+	for _, n := range nodes {
+		var group []usage.Batch
+		for at := from; at.Before(to); at = at.Add(n.window) {
+			b := n.batch(at, uint64(at.Sub(begin)/n.window)+1)
+			if at.Equal(from) {
+				if err := b.Check(); err != nil {
+					w.t.Fatal(err)
+				}
+			}
+			group = append(group, b)
+		}
+		for part := range slices.Chunk(group, 2000) {
+			if _, err := w.store.Append(context.Background(), part); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// settle rates all there is and looks at what workloads did.
+func (w *world) settle() {
+	w.t.Helper()
+	if err := w.rater.Round(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	if s := w.rater.Status(); len(s.Failed) > 0 {
+		w.t.Fatalf("not rated: %+v", s.Failed[0])
+	}
+	if err := w.recorder.Round(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// advise is the advice for one workload, "NAMESPACE/KIND/NAME".
+func (w *world) advice(q inquiry.AdviceQuery) inquiry.Advice {
+	w.t.Helper()
+	q.AtMS = w.now.UnixMilli()
+	a, err := w.service.Advice(w.t.Context(), q)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
