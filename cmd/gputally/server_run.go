@@ -19,6 +19,7 @@ import (
 	"github.com/gputally/gputally/internal/app/advising"
 	"github.com/gputally/gputally/internal/app/billing"
 	"github.com/gputally/gputally/internal/app/server"
+	"github.com/gputally/gputally/internal/core/pricing"
 )
 
 // ledgerServer is the parts of a server, introduced to one another.
@@ -86,7 +87,10 @@ func openLedger(ctx context.Context, f *serverFlags, loader billing.Loader, log 
 		Version: versionText(), Sets: f.sets, Labels: f.labels, Read: readBill, Write: exportWriters{}, Backup: s.backup(), Bytes: s.bytes, Receive: s.received, Log: log,
 	})
 	s.record = advising.NewRecorder(store, advising.RecorderConfig{Log: log})
-	s.adviser = advising.NewService(store, log, nil)
+	s.adviser = advising.NewService(store, advising.ServiceConfig{Log: log, Books: func(ctx context.Context, hour time.Time) ([]*pricing.Book, error) {
+		rules, err := shelf.Rules(ctx, hour)
+		return rules.Books, err
+	}})
 	shelf.OnTrouble(s.service.Trouble)
 	for _, p := range problems {
 		log.Error("the store was damaged and was mended", "kind", p.Kind, "file", p.File, "detail", p.Detail, "hint", p.Hint)

@@ -50,6 +50,13 @@ func small() *node {
 	}}
 }
 
+// own is a model's own node: an A100 of which it uses a fifth of the bandwidth.
+func own() *node {
+	return &node{name: "n2", kind: "n1a", model: a100, capacity: 80 * gib, gpus: 1, window: cell, pods: []pod{
+		{namespace: "llm", kind: "Deployment", owner: "small", name: "small-5f7d8c9b6-zzzzz", gpus: []int{0}, held: 156 * gib / 10, busy: 0.9, sm: 0.30, dram: 0.2157, cpu: 0.5},
+	}}
+}
+
 // of finds a workload's recommendation of a kind.
 func of(t *testing.T, a *inquiry.Advice, workload string, kind advice.Kind) advice.Recommendation {
 	t.Helper()
@@ -78,8 +85,8 @@ func codes(r *advice.Recommendation) (out []advice.Code) {
 // TestAdvice: the worked examples, from records to money.
 func TestAdvice(t *testing.T) {
 	w := newWorld(t)
-	n8, n1 := big(), small()
-	w.deliver(begin, end, n8, n1)
+	n8, n1, n2 := big(), small(), own()
+	w.deliver(begin, end, n8, n1, n2)
 	w.settle()
 	a := w.advice(inquiry.AdviceQuery{})
 	if a.Behind != 0 || a.ToMS != end.UnixMilli() || a.FromMS != end.AddDate(0, 0, -28).UnixMilli() {
@@ -114,6 +121,16 @@ func TestAdvice(t *testing.T) {
 		}
 		if r := of(t, &a, "ml/Deployment/pair", advice.KindMIG); !slices.Contains(codes(&r), advice.MultiGPU) {
 			t.Errorf("a slice: %v", codes(&r))
+		}
+	})
+	t.Run("another machine", func(t *testing.T) {
+		r := of(t, &a, "llm/Deployment/small", advice.KindShape)
+		// (3.67 - 1.90) × 730; L4 has too little bandwidth, T4 no bf16.
+		if r.State != advice.Advised || r.Proposed.Model != "n1l" || r.Money.Class != advice.Cash || r.Money.CashMean.String() != "1292.10" {
+			t.Fatalf("%s %+v %v %+v", r.State, r.Proposed, r.Refusals, r.Money)
+		}
+		if r.Money.PriceRef != "book n1l" || r.Risk.SlowdownBound < 2.3 || r.Risk.SlowdownBound > 2.4 {
+			t.Errorf("%+v, %+v", r.Money, r.Risk)
 		}
 	})
 	t.Run("a notebook that sleeps: the node goes", func(t *testing.T) {
@@ -168,16 +185,16 @@ func TestAdvice(t *testing.T) {
 			t.Errorf("a refusal is applied: %v", lines)
 		}
 	})
-	t.Run("the same records say the same", func(t *testing.T) { sameAgain(t, w, n8, n1, &a) })
+	t.Run("the same records say the same", func(t *testing.T) { sameAgain(t, []*node{n1, n2, n8}, &a) })
 	t.Run("narrower questions", func(t *testing.T) { narrower(t, w, &a) })
 	t.Run("what people say", func(t *testing.T) { said(t, w, &a) })
 }
 
 // sameAgain delivers the same in another order to another store.
-func sameAgain(t *testing.T, w *world, n8, n1 *node, want *inquiry.Advice) {
+func sameAgain(t *testing.T, nodes []*node, want *inquiry.Advice) {
 	other := newWorld(t)
 	for day := 28; day >= 0; day-- { // the newest day first, rated on the way
-		other.deliver(begin.AddDate(0, 0, day), begin.AddDate(0, 0, day+1), n1, n8)
+		other.deliver(begin.AddDate(0, 0, day), begin.AddDate(0, 0, day+1), nodes...)
 		if day%7 == 3 {
 			other.settle()
 		}

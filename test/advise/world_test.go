@@ -32,20 +32,23 @@ var (
 	end   = begin.AddDate(0, 0, 29)
 )
 
-// prices are those of the worked examples: 8 A100 for 24.00 an hour, one L4 for 0.80.
+// prices are those of the worked examples.
 type prices struct{ t testing.TB }
 
 func (p prices) Load() (billing.Loaded, error) {
-	row := func(kind, amount string) pricing.Row {
+	row := func(kind, amount, model string, gpus int, memory int64) pricing.Row {
 		n, err := money.Parse(amount)
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		return pricing.Row{ID: kind, Selector: pricing.Selector{InstanceType: kind}, Currency: "USD", Price: pricing.Price{Node: &n}}
+		return pricing.Row{ID: kind, Selector: pricing.Selector{InstanceType: kind, Provider: "test"}, Currency: "USD", Price: pricing.Price{Node: &n},
+			Shape: pricing.Shape{GPUs: gpus, Model: model, GPUMemoryGiB: memory, CPUMilli: int64(gpus) * 12_000, MemoryBytes: uint64(gpus) * 64 * gib}}
 	}
 	split := pricing.DefaultPolicy()
 	split.Rule = pricing.RuleAllGPU
-	return billing.Loaded{Split: split, Revision: "1", Books: []*pricing.Book{{Name: "book", Grade: pricing.Listed, Rows: []pricing.Row{row("n8a", "24"), row("n1x", "0.80")}}}}, nil
+	rows := []pricing.Row{row("n8a", "24", "NVIDIA A100-SXM4-80GB", 8, 80), row("n1a", "3.67", "NVIDIA A100-SXM4-80GB", 1, 80), row("n1l", "1.90", "NVIDIA L40S", 1, 48),
+		row("n1x", "0.80", "NVIDIA L4", 1, 24), row("n1t", "0.53", "Tesla T4", 1, 16)}
+	return billing.Loaded{Split: split, Revision: "1", Books: []*pricing.Book{{Name: "book", Grade: pricing.Listed, Rows: rows}}}, nil
 }
 
 // node is a machine whose records are made window by window.
@@ -202,7 +205,10 @@ func newWorld(t testing.TB) *world {
 	w.store = store
 	w.rater = billing.NewRater(store, shelf, billing.RaterConfig{Now: clock})
 	w.recorder = advising.NewRecorder(store, advising.RecorderConfig{Now: clock})
-	w.service = advising.NewService(store, nil, clock)
+	w.service = advising.NewService(store, advising.ServiceConfig{Now: clock, Books: func(ctx context.Context, hour time.Time) ([]*pricing.Book, error) {
+		rules, err := shelf.Rules(ctx, hour)
+		return rules.Books, err
+	}})
 	return w
 }
 

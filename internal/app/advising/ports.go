@@ -49,6 +49,8 @@ type Activities interface {
 type Ledger interface {
 	// Costs walks what the nodes cost, as last rated, in [from, to).
 	Costs(ctx context.Context, from, to time.Time) iter.Seq2[*pricing.NodeCost, error]
+	// Rated walks the hours in [from, to) as last rated.
+	Rated(ctx context.Context, from, to time.Time, node string) iter.Seq2[*rating.Rated, error]
 	// Report answers as report.Run does.
 	Report(ctx context.Context, spec report.Spec) (report.Report, error)
 }

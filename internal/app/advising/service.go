@@ -14,6 +14,7 @@ import (
 	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/advisor"
 	"github.com/gputally/gputally/internal/core/inquiry"
+	"github.com/gputally/gputally/internal/core/pricing"
 )
 
 // windowDays is how long is looked at: twice what servers and notebooks must have
@@ -23,6 +24,7 @@ const windowDays = 28
 // Service answers what is advised.
 type Service struct {
 	store Store
+	books func(ctx context.Context, hour time.Time) ([]*pricing.Book, error)
 	log   *slog.Logger
 	now   func() time.Time
 
@@ -33,15 +35,25 @@ type Service struct {
 	day   int64
 }
 
-// NewService answers from a store. now is time.Now where nil.
-func NewService(store Store, log *slog.Logger, now func() time.Time) *Service {
+// ServiceConfig is what the service stands on beside a store.
+type ServiceConfig struct {
+	// Books are the price books in force in an hour, the strongest first; nil: no
+	// other machine is proposed.
+	Books func(ctx context.Context, hour time.Time) ([]*pricing.Book, error)
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+// NewService answers from a store.
+func NewService(store Store, cfg ServiceConfig) *Service {
+	log, now := cfg.Log, cfg.Now
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	if now == nil {
 		now = time.Now
 	}
-	return &Service{store: store, log: log, now: now, known: map[string]advice.Recommendation{}}
+	return &Service{store: store, books: cfg.Books, log: log, now: now, known: map[string]advice.Recommendation{}}
 }
 
 // Advice tries every kind of change on the workloads that are asked for.
@@ -140,6 +152,10 @@ func (s *Service) fleet(ctx context.Context, from, to time.Time) (*advisor.Fleet
 	if err != nil {
 		return nil, fmt.Errorf("advice: %w", err)
 	}
+	market, err := s.marketAt(ctx, to)
+	if err != nil {
+		return nil, err
+	}
 	on := map[[2]string][]string{}
 	for _, h := range holders {
 		k := [2]string{h.Cluster, h.Node}
@@ -151,7 +167,7 @@ func (s *Service) fleet(ctx context.Context, from, to time.Time) (*advisor.Fleet
 			of := on[[2]string{cluster, node}]
 			return len(of) == 1 && of[0] == namespace+"/"+owner
 		},
-		Shapes: func(string, string) []advice.Shape { return nil },
+		Shapes: market.shapes,
 	}, nil
 }
 

@@ -70,7 +70,10 @@ type Hour struct {
 	// none.
 	CPU             signal.Spread `json:"cpu,omitzero"`
 	CPURequestMilli int64         `json:"cpu_request_milli,omitempty"`
-	Minutes         Minutes       `json:"minutes,omitzero"`
+	// HostBytes is the most of the host's memory that it asked for or, as the mean of
+	// a window, used.
+	HostBytes uint64  `json:"host_bytes,omitempty"`
+	Minutes   Minutes `json:"minutes,omitzero"`
 	// Engine is what an inference engine in the pod told of itself.
 	Engine *demand.Evidence `json:"engine,omitempty"`
 }

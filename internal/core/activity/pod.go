@@ -16,6 +16,7 @@ type podWindow struct {
 	// cpu is what was used of the request, nil where not known.
 	cpu          *float64
 	requestMilli int64
+	hostBytes    uint64
 	// requests is whether an engine had any at work or waiting, nil where it did not
 	// tell.
 	requests *bool
@@ -37,6 +38,9 @@ func aboutPods(b *usage.Batch) map[string]*podWindow {
 		w := of(p.Holder)
 		w.owner = p.Owner
 		w.requestMilli, w.cpu = cpuOf(p)
+		if p.PresentMS > 0 {
+			w.hostBytes = max(p.MemoryRequestByteMS, p.MemoryByteMS) / uint64(p.PresentMS)
+		}
 	}
 	for i := range b.Engines {
 		e := &b.Engines[i]
@@ -79,7 +83,7 @@ func (b *building) about(p *podWindow, w signal.Window) {
 		}
 		cpu, asked = p.cpu, p.requests
 		b.CPU.Add(p.cpu, w.DurationMS)
-		b.CPURequestMilli = max(b.CPURequestMilli, p.requestMilli)
+		b.CPURequestMilli, b.HostBytes = max(b.CPURequestMilli, p.requestMilli), max(b.HostBytes, p.hostBytes)
 		if b.told != p { // once, of however many pieces its window has
 			b.told = p
 			b.engine.Merge(p.engine)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/money"
 )
 
 // Fleet is what advice needs to know beside a workload's own hours.
@@ -17,10 +18,17 @@ type Fleet struct {
 	Price func(cluster, node string) *advice.Price
 	// Alone: nobody but this workload has GPUs of the node.
 	Alone func(cluster, node, namespace, owner string) bool
-	// Shapes are nodes with one GPU that could be had instead of a node.
-	Shapes func(cluster, node string) []advice.Shape
+	// Shapes are nodes with one GPU that could be had in the place of a node, for
+	// somebody who needs so much of the host.
+	Shapes func(cluster, node string, h Host) []advice.Shape
 	// OptedOut is an owner's reason for no advice, "" for none.
 	OptedOut func(t advice.Target) string
+}
+
+// Host is what a workload needs of a node beside GPUs.
+type Host struct {
+	CPUMilli    int64
+	MemoryBytes uint64
 }
 
 // waits are the idle times that are tried before a stop, proposed the one of them
@@ -82,18 +90,61 @@ func (c *Case) smallerPool(f *Fleet) (advice.Recommendation, error) {
 	})
 }
 
+// reclaim replays stops. A node that goes is paid once, however many of its
+// partitions the workload has.
 func (c *Case) reclaim(f *Fleet) (advice.Recommendation, error) {
 	minutes := c.minutes()
-	how := advice.Reclaim{StopAfterMS: waits, Propose: proposed, NodeGoes: c.ownNode(f), ScaleDownMS: scaleDownMS}
-	return c.forAll(f, len(c.now), func(s advice.Subject) (advice.Recommendation, error) { return advice.IdleReclaim(s, minutes, how) })
+	own := c.ownNode(f)
+	paid := map[[2]string]bool{}
+	at := 0
+	return c.forAll(f, len(c.now), func(s advice.Subject) (advice.Recommendation, error) {
+		node := [2]string{c.now[at].cluster, c.now[at].node}
+		how := advice.Reclaim{StopAfterMS: waits, Propose: proposed, NodeGoes: own && !paid[node], ScaleDownMS: scaleDownMS}
+		paid[node] = true
+		at++
+		return advice.IdleReclaim(s, minutes, how)
+	})
+}
+
+// together adds what options of another place would have saved: hours and stops are
+// those of all places at once.
+func together(to, more []advice.Option) {
+	for i := range min(len(to), len(more)) {
+		for _, f := range []struct{ to, more **money.Nano }{{&to[i].CashLow, &more[i].CashLow}, {&to[i].CashMean, &more[i].CashMean}} {
+			if *f.to == nil || *f.more == nil {
+				*f.to = nil
+				continue
+			}
+			sum := **f.to + **f.more
+			*f.to = &sum
+		}
+	}
 }
 
 func (c *Case) shapeOf(f *Fleet) (advice.Recommendation, error) {
 	first := c.now[0]
-	shapes := f.Shapes(first.cluster, first.node)
+	var shapes []advice.Shape
+	if f.Shapes != nil {
+		shapes = f.Shapes(first.cluster, first.node, c.host())
+	}
 	return c.forAll(f, len(c.now), func(s advice.Subject) (advice.Recommendation, error) {
-		return advice.OtherShape(s, shapes, s.Device.Capability)
+		return advice.OtherShape(s, shapes, formats(s.Device.Capability))
 	})
+}
+
+// fp8 is the compute capability, times ten, from which a card computes in 8 bits.
+const fp8 = 89
+
+// formats is the capability that knows every number format that the card knows, and
+// nothing tells which of them a program uses.
+func formats(capability int) int { return min(capability, fp8) }
+
+// host is what the workload needs of a node: what it asks for, and what it uses.
+func (c *Case) host() (h Host) {
+	for _, x := range c.hours {
+		h.CPUMilli, h.MemoryBytes = max(h.CPUMilli, x.CPURequestMilli), max(h.MemoryBytes, x.HostBytes)
+	}
+	return h
 }
 
 // fewer looks at the partitions that the pods have now.
@@ -168,6 +219,9 @@ func (c *Case) forAll(f *Fleet, places int, try func(advice.Subject) (advice.Rec
 		default:
 			if sum, err = sum.Plus(r.Money); err != nil {
 				return r, err
+			}
+			if i > 0 {
+				together(out.Options, r.Options)
 			}
 		}
 	}
