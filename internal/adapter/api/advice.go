@@ -16,6 +16,8 @@ import (
 // Adviser says what is advised, and keeps what people say to it.
 type Adviser interface {
 	Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Advice, error)
+	// Plans looks for nodes that clusters could give back.
+	Plans(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Plans, error)
 	// Decide fails with an *inquiry.NotFound where today has no recommendation of the
 	// id and nothing was said to it before.
 	Decide(ctx context.Context, d inquiry.Decision) (inquiry.Decision, error)
@@ -27,6 +29,8 @@ type Adviser interface {
 func (h *handler) routeAdvice() {
 	get(h, operation(http.MethodGet, "/advice", "getAdvice", "What is advised",
 		"For the workloads of the day before: what each needs, which changes would serve it, what these do to its charge, to capacity and to the invoice, and what cannot be said and why. The time looked at is the 28 days before the day of UTC that holds the moment.", heavy), h.advice)
+	get(h, operation(http.MethodGet, "/advice/plans", "getAdvicePlans", "Which nodes could go",
+		"For each cluster: the nodes that its pods leave room to give back, step by step, with what a month costs less; as the pods are, or with the profiles that are advised for them.", heavy), h.plans)
 	get(h, operation(http.MethodGet, "/advice/decisions", "listAdviceDecisions", "What was said to advice", ""), h.decisions)
 	get(h, operation(http.MethodPost, "/advice/{id}/decision", "decideAdvice", "Accept or dismiss advice",
 		"Nothing is changed by it but what is shown: an accepted change can be verified, a dismissed one is not shown as advice until its day. Saying something again replaces it.", writes), h.decide)
@@ -60,6 +64,24 @@ func (h *handler) advice(ctx context.Context, q *adviceQuery) (v1.Advice, error)
 		return v1.Advice{}, err
 	}
 	return v1.AdviceOf(&a), nil
+}
+
+type plansQuery struct {
+	At      string `query:"at" doc:"A moment; left out: now." example:"2026-11-03"`
+	Cluster string `query:"cluster"`
+}
+
+func (h *handler) plans(ctx context.Context, q *plansQuery) (v1.AdvicePlans, error) {
+	ask := inquiry.AdviceQuery{Cluster: q.Cluster}
+	var err error
+	if ask.AtMS, err = h.moment(q.At); err != nil {
+		return v1.AdvicePlans{}, err
+	}
+	p, err := h.Adviser.Plans(ctx, ask)
+	if err != nil {
+		return v1.AdvicePlans{}, err
+	}
+	return v1.AdvicePlansOf(&p), nil
 }
 
 func (h *handler) decisions(ctx context.Context, _ *struct{}) (v1.AdviceDecisions, error) {

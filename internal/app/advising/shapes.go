@@ -24,7 +24,7 @@ type market struct {
 // marketAt reads what the nodes were in the last hours before a moment.
 func (s *Service) marketAt(ctx context.Context, to time.Time) (*market, error) {
 	m := &market{nodes: map[[2]string]*pricing.Node{}, atMS: to.UnixMilli() - 1}
-	for h, err := range s.store.Rated(ctx, to.Add(-2*time.Hour), to, "") {
+	for h, err := range s.store.Rated(ctx, to.Add(-planAt), to, "") {
 		if err != nil {
 			return nil, fmt.Errorf("advice: %w", err)
 		}

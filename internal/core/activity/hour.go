@@ -32,6 +32,8 @@ type Hour struct {
 	// MIG.
 	Slices       uint32 `json:"slices,omitempty"`
 	DeviceSlices uint32 `json:"device_slices,omitempty"`
+	// Placement is where a MIG instance lies on its card.
+	Placement gpu.Placement `json:"placement,omitzero"`
 	// CapacityBytes is the partition's, nil where not known; ReserveBytes the mean of
 	// what the driver keeps of it.
 	CapacityBytes *uint64 `json:"capacity_bytes,omitempty"`
@@ -180,7 +182,7 @@ func (p *piece) add(hours map[key]*building, batch *usage.Batch, about map[strin
 
 func newBuilding(k key, holder workload.Holder, part *usage.PartitionRecord, batch *usage.Batch) *building {
 	return &building{latest: part.StartMS - 1, Hour: Hour{Cluster: batch.Cluster, Node: batch.Node, HourMS: k.hour, Holder: holder, Partition: part.Partition, Model: part.Model,
-		Profile: part.Profile, Slices: part.Slices, DeviceSlices: part.DeviceSlices, PeakBytes: new(uint64)}}
+		Profile: part.Profile, Placement: part.Placement, Slices: part.Slices, DeviceSlices: part.DeviceSlices, PeakBytes: new(uint64)}}
 }
 
 // place keeps what the partition was last: records come in any order.

@@ -33,6 +33,8 @@ type Case struct {
 	hours []*activity.Hour
 	// now are the places that it has in its last hour.
 	now []place
+	// lookedTo is the end of the time looked at.
+	lookedTo int64
 	// pods is how many pods it has in its last hour.
 	pods int
 }
@@ -78,7 +80,7 @@ func caseOf(hours []*activity.Hour, fromMS, toMS int64) *Case {
 	if last.HourMS+hourMS+still <= toMS {
 		return nil
 	}
-	c := &Case{Profile: last.Profile}
+	c := &Case{Profile: last.Profile, lookedTo: toMS}
 	c.hours, c.Changed = sameTemplate(hours)
 	c.Work = work
 	c.Target = targetOf(c.hours)
@@ -150,6 +152,9 @@ func (c *Case) place(hour int64) {
 
 // Size is how many pods and partitions the workload has in its last hour.
 func (c *Case) Size() (pods, partitions int) { return c.pods, len(c.now) }
+
+// Running reports whether it had pods in the last hour that was looked at.
+func (c *Case) Running() bool { return c.hours[len(c.hours)-1].HourMS+hourMS >= c.lookedTo }
 
 // On reports whether it has a partition of the node in its last hour.
 func (c *Case) On(node string) bool { return slices.Contains(nodesOf(c.now), node) }

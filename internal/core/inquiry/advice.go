@@ -57,3 +57,16 @@ type Verdict struct {
 	Decision Decision
 	advice.Verification
 }
+
+// Plans are what clusters could give back.
+type Plans struct {
+	FromMS, ToMS int64
+	Clusters     []ClusterPlan
+}
+
+// ClusterPlan is one cluster's plan, or the refusal of one.
+type ClusterPlan struct {
+	Cluster string
+	Nodes   int
+	advice.Repacking
+}

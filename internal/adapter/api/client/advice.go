@@ -26,6 +26,14 @@ func (c *Client) Advice(ctx context.Context, q AdviceQuery) (v1.Advice, error) {
 	return fetch[v1.Advice](ctx, c, "/advice", v)
 }
 
+// AdvicePlans asks which nodes could go.
+func (c *Client) AdvicePlans(ctx context.Context, at, cluster string) (v1.AdvicePlans, error) {
+	v := url.Values{}
+	set(v, "at", at)
+	set(v, "cluster", cluster)
+	return fetch[v1.AdvicePlans](ctx, c, "/advice/plans", v)
+}
+
 // AdviceDecisions asks what was said to advice.
 func (c *Client) AdviceDecisions(ctx context.Context) (v1.AdviceDecisions, error) {
 	return fetch[v1.AdviceDecisions](ctx, c, "/advice/decisions", nil)
