@@ -61,6 +61,7 @@ to get it. Nothing is ever changed: advise prints what to change.`,
 	c.Flags().StringVar(&q.Node, "node", "", "workloads that have GPUs of this node")
 	c.Flags().StringVar(&q.Cluster, "cluster", "", "of this cluster")
 	c.Flags().StringVar(&q.At, "at", "", "as of a day, such as 2026-11-20 (default: now); the 28 days before it count")
+	c.Flags().BoolVar(&q.Share, "share", false, "look for workloads that could share a GPU, too: it reads their minutes, and takes longer")
 	c.Flags().BoolVar(&details, "details", false, "show evidence, tests and refusals of all of them")
 	complete(c, "node", a.nodes())
 	c.AddCommand(newAdvisePlan(), newAdviseAccept(), newAdviseDismiss(), newAdviseDecisions(), newAdviseVerify())

@@ -43,11 +43,12 @@ type adviceQuery struct {
 	Cluster   string `query:"cluster"`
 	Node      string `query:"node" doc:"Workloads that have GPUs of this node."`
 	Namespace string `query:"namespace"`
+	Share     bool   `query:"share" doc:"Look for workloads that could share a GPU, too. It reads minutes: it takes longer."`
 	Workload  string `query:"workload" doc:"KIND/NAME, with namespace." example:"Deployment/bge"`
 }
 
 func (h *handler) advice(ctx context.Context, q *adviceQuery) (v1.Advice, error) {
-	ask := inquiry.AdviceQuery{Cluster: q.Cluster, Node: q.Node, Namespace: q.Namespace}
+	ask := inquiry.AdviceQuery{Cluster: q.Cluster, Node: q.Node, Namespace: q.Namespace, Share: q.Share}
 	var err error
 	if ask.AtMS, err = h.moment(q.At); err != nil {
 		return v1.Advice{}, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,10 +78,14 @@ func (s *Service) Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Ad
 	if err != nil {
 		return out, err
 	}
+	var cases []*advisor.Case
 	err = s.eachWorkload(ctx, &q, from, to, func(hours []*activity.Hour) error {
 		for _, c := range advisor.Cases(hours, out.FromMS, out.ToMS) {
 			if q.Node != "" && !c.On(q.Node) {
 				continue
+			}
+			if q.Share {
+				cases = append(cases, c)
 			}
 			list, err := c.Advise(fleet)
 			if err != nil {
@@ -91,7 +96,13 @@ func (s *Service) Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Ad
 		}
 		return nil
 	})
-	s.remember(out.ToMS, out.Workloads)
+	if err == nil && q.Share {
+		out.Shared, err = s.shares(ctx, cases, fleet)
+		for i := range out.Shared {
+			said.mark(&out.Shared[i], q.AtMS)
+		}
+	}
+	s.remember(&out)
 	return out, err
 }
 
@@ -179,16 +190,19 @@ func nameOf(h *activity.NodeHolder) string {
 }
 
 // remember keeps what was answered, for who says something to it.
-func (s *Service) remember(day int64, workloads []inquiry.AdvisedWorkload) {
+func (s *Service) remember(a *inquiry.Advice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if day != s.day {
-		s.known, s.day = map[string]advice.Recommendation{}, day
+	if a.ToMS != s.day {
+		s.known, s.day = map[string]advice.Recommendation{}, a.ToMS
 	}
-	for i := range workloads {
-		for _, r := range workloads[i].Recommendations {
+	for i := range a.Workloads {
+		for _, r := range a.Workloads[i].Recommendations {
 			s.known[r.ID] = r
 		}
+	}
+	for _, r := range a.Shared {
+		s.known[r.ID] = r
 	}
 }
 
@@ -230,7 +244,7 @@ func (s *Service) said(ctx context.Context) (decisions, error) {
 // keyOf is what a recommendation is about, whatever day it is of.
 func keyOf(r *advice.Recommendation) string {
 	t := &r.Target
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%s", r.Kind, t.Cluster, t.Namespace, t.Owner, r.Current.Model, r.Current.Profile)
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%s\x00%s", r.Kind, t.Cluster, t.Namespace, t.Owner, r.Current.Model, r.Current.Profile, strings.Join(r.Current.With, "\x00"))
 }
 
 // join sets what was said to a workload's recommendations. A dismissal ends on its
@@ -238,23 +252,32 @@ func keyOf(r *advice.Recommendation) string {
 func (d decisions) join(w inquiry.AdvisedWorkload, nowMS int64) inquiry.AdvisedWorkload {
 	for i := range w.Recommendations {
 		r := &w.Recommendations[i]
-		said, there := d[keyOf(r)]
+		said, there := d.mark(r, nowMS)
 		if !there {
-			continue
-		}
-		state := stateAt(&said, nowMS)
-		if state == advice.Expired {
 			continue
 		}
 		if w.Said == nil {
 			w.Said = map[advice.Kind]inquiry.Decision{}
 		}
 		w.Said[r.Kind] = said
-		if r.State == advice.Advised {
-			r.State = state
-		}
 	}
 	return w
+}
+
+// mark sets what was said to one.
+func (d decisions) mark(r *advice.Recommendation, nowMS int64) (inquiry.Decision, bool) {
+	said, there := d[keyOf(r)]
+	if !there {
+		return said, false
+	}
+	state := stateAt(&said, nowMS)
+	if state == advice.Expired {
+		return said, false
+	}
+	if r.State == advice.Advised {
+		r.State = state
+	}
+	return said, true
 }
 
 // stateAt is how a decision stands.

@@ -326,3 +326,18 @@ func QuietHours(batches []usage.Batch) map[int64]map[gpu.UUID]signal.IdlePower {
 	}
 	return out
 }
+
+// SignalsOf are the windows of a batch that speak for one of some pods, by their keys.
+func SignalsOf(b *usage.Batch, pods map[string]bool) (out []signal.Window) {
+	for _, p := range piecesOf(b) {
+		for pod := range p.pods() {
+			if !pods[pod] {
+				continue
+			}
+			if w, there := signal.OfPod(pod, *p.part, p.held, p.grants); there && w.Speaks() {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}

@@ -12,12 +12,16 @@ type AdviceQuery struct {
 	AtMS                            int64
 	Cluster, Node                   string
 	Namespace, OwnerKind, OwnerName string
+	// Share looks for workloads that could share a GPU, too: that reads minutes.
+	Share bool
 }
 
 // Advice is what is advised, and what is refused with its reasons.
 type Advice struct {
 	FromMS, ToMS int64
 	Workloads    []AdvisedWorkload
+	// Shared are of several workloads each.
+	Shared []advice.Recommendation
 	// Behind is how many hours of nodes are rated and not yet looked at.
 	Behind int
 }

@@ -13,6 +13,7 @@ import (
 type AdviceQuery struct {
 	At, Cluster, Node, Namespace string
 	Workload                     string // KIND/NAME, with Namespace
+	Share                        bool   // look for those who could share a GPU, too
 }
 
 // Advice asks what is advised.
@@ -23,6 +24,9 @@ func (c *Client) Advice(ctx context.Context, q AdviceQuery) (v1.Advice, error) {
 	set(v, "node", q.Node)
 	set(v, "namespace", q.Namespace)
 	set(v, "workload", q.Workload)
+	if q.Share {
+		v.Set("share", "true")
+	}
 	return fetch[v1.Advice](ctx, c, "/advice", v)
 }
 

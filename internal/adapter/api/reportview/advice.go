@@ -62,7 +62,27 @@ func adviceGrids(a *v1.Advice) (advised, refused *grid) {
 			refused.add(workloadName(&w.Target), has(w), mostly(w.Classes), strings.Join(whyNot(w), ", "))
 		}
 	}
+	for i := range a.Shared {
+		r := &a.Shared[i]
+		names := Plain(strings.Join(r.Current.With, " + "))
+		model := "1 × " + Plain(strings.TrimPrefix(r.Current.Model, "NVIDIA "))
+		if r.Proposed == nil {
+			refused.add(names, model+" each", "-", "share: "+strings.Join(blocking(r), ", "))
+			continue
+		}
+		advised.add(append([]string{names, model + " each", "-", "share one by " + Plain(r.Proposed.Resource)}, append(moneyCells(r.Money), orDash(r.Confidence), stateText(r), r.ID)...)...)
+	}
 	return advised, refused
+}
+
+// blocking are the codes that keep one from being advised, each once.
+func blocking(r *v1.Recommendation) (out []string) {
+	for _, f := range r.Refusals {
+		if f.Blocks && !slices.Contains(out, f.Code) {
+			out = append(out, f.Code)
+		}
+	}
+	return out
 }
 
 func stateText(r *v1.Recommendation) string {
@@ -132,9 +152,9 @@ func moneyCells(m *v1.AdviceMoney) []string {
 // whyNot are the codes that keep a workload from advice, each once.
 func whyNot(w *v1.AdvisedWorkload) (out []string) {
 	for i := range w.Recommendations {
-		for _, f := range w.Recommendations[i].Refusals {
-			if f.Blocks && !slices.Contains(out, f.Code) {
-				out = append(out, f.Code)
+		for _, code := range blocking(&w.Recommendations[i]) {
+			if !slices.Contains(out, code) {
+				out = append(out, code)
 			}
 		}
 	}
@@ -158,6 +178,10 @@ func AdviceDetails(a *v1.Advice) string {
 		for j := range w.Recommendations {
 			recommendationText(&b, &w.Recommendations[j])
 		}
+	}
+	for i := range a.Shared {
+		fmt.Fprintf(&b, "\n%s\n", Plain(strings.Join(a.Shared[i].Current.With, " + ")))
+		recommendationText(&b, &a.Shared[i])
 	}
 	if len(a.Workloads) == 0 {
 		return Advice(a, false)

@@ -18,6 +18,7 @@ type Advice struct {
 	Rules     string            `json:"rules" doc:"The version of the rules: the same records under the same rules give the same advice."`
 	Behind    int               `json:"hours_behind" doc:"Hours of nodes that are rated and not yet looked at."`
 	Workloads []AdvisedWorkload `json:"workloads"`
+	Shared    []Recommendation  `json:"shared" doc:"Workloads that could share a GPU; empty where that was not asked for."`
 	Cash      []CurrencyAmount  `json:"cash" doc:"By how much invoices of a month would fall by all single changes that are advised: those whose node goes with them. Never the sum of charges."`
 }
 
@@ -219,7 +220,7 @@ type AdvicePeriod struct {
 
 // AdviceOf makes the shape of advice.
 func AdviceOf(a *inquiry.Advice) Advice {
-	out := Advice{From: start(a.FromMS), To: start(a.ToMS), Rules: advice.RulesVersion, Behind: a.Behind, Workloads: list(a.Workloads, advisedOf), Cash: []CurrencyAmount{}}
+	out := Advice{From: start(a.FromMS), To: start(a.ToMS), Rules: advice.RulesVersion, Behind: a.Behind, Workloads: list(a.Workloads, advisedOf), Shared: list(a.Shared, recommendationOf), Cash: []CurrencyAmount{}}
 	at := map[string]int{}
 	for i := range a.Workloads {
 		for _, r := range a.Workloads[i].Recommendations {
