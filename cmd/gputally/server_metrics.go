@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gputally/gputally/internal/adapter/ledgermetrics"
+	"github.com/gputally/gputally/internal/app/advising"
 	"github.com/gputally/gputally/internal/app/billing"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/ledger"
@@ -44,6 +45,9 @@ func (m *metrics) state() ledgermetrics.State {
 		SealedHours: k.Sealed, DroppedBatches: k.Dropped, KeeperErrors: k.Errors,
 		FailedHours: len(r.Failed), RatedHours: r.Hours, BookedLines: r.Lines, RateError: r.Errors, LastRound: r.LastRound,
 	}
+	act := s.record.Status()
+	out.ActivityHours, out.ActivityErrors = act.Hours, act.Errors
+	out.Classes, out.Advice = adviceNow(s.adviser.Summary())
 	m.lookUp(r.LastHour)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,4 +118,16 @@ func costsOf(ctx context.Context, s *billing.Service, spec report.Spec, lastHour
 		}
 	}
 	return out, nil
+}
+
+// adviceNow is what was last worked out of advice.
+func adviceNow(s advising.Summary) (classes []ledgermetrics.Class, counts []ledgermetrics.Advice) {
+	for _, c := range s.Classes {
+		classes = append(classes, ledgermetrics.Class{Cluster: c.Cluster, Namespace: c.Namespace, Class: string(c.Class), Hours: report.Hours(c.MS)})
+	}
+	for _, c := range s.Counts {
+		counts = append(counts, ledgermetrics.Advice{Cluster: c.Cluster, Namespace: c.Namespace, Kind: string(c.Kind), State: string(c.State), Count: c.Count,
+			Currency: c.Currency, Cash: c.Cash.Float(), Freed: c.Freed.Float()})
+	}
+	return classes, counts
 }

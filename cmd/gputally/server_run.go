@@ -158,6 +158,7 @@ func (s *ledgerServer) serve(ctx context.Context, listen func(context.Context) e
 	part("move old hours", s.keeper.Run)
 	part("rate", s.rater.Run)
 	part("look at what workloads did", s.record.Run)
+	part("advise", s.adviser.Run)
 	part("back up", s.backups)
 	err := listen(ctx)
 	end()

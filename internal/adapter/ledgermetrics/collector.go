@@ -33,6 +33,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for i := range s.Costs {
 		o.cost(&s.Costs[i])
 	}
+	o.activity(&s)
+	o.advice(s.Advice)
 }
 
 // Handler serves a state, and the process's own cost, as Prometheus text or
@@ -118,4 +120,34 @@ func (o out) cost(c *Cost) {
 	o.put(unused, c.UnusedGPUHours, labels...)
 	o.put(unpriced, c.UnpricedGPUHours, labels...)
 	o.put(held, c.HeldMemoryGiBHours, labels...)
+}
+
+func (o out) activity(s *State) {
+	o.put(activityHours, float64(s.ActivityHours))
+	o.put(activityErrors, float64(s.ActivityErrors))
+	for _, c := range s.Classes {
+		o.put(classHours, c.Hours, c.Cluster, c.Namespace, c.Class)
+	}
+}
+
+// advice counts by kind and state, and adds money up by namespace: of one currency.
+func (o out) advice(all []Advice) {
+	type who struct{ cluster, namespace, currency string }
+	cash, freed := map[who]float64{}, map[who]float64{}
+	counts := map[[4]string]int{} // of all currencies
+	for _, a := range all {
+		counts[[4]string{a.Cluster, a.Namespace, a.Kind, a.State}] += a.Count
+		if a.Currency != "" {
+			k := who{a.Cluster, a.Namespace, a.Currency}
+			cash[k] += a.Cash
+			freed[k] += a.Freed
+		}
+	}
+	for k, n := range counts {
+		o.put(adviceCount, float64(n), k[:]...)
+	}
+	for k, v := range cash {
+		o.put(adviceCash, v, k.cluster, k.namespace, k.currency)
+		o.put(adviceFreed, freed[k], k.cluster, k.namespace, k.currency)
+	}
 }

@@ -30,12 +30,17 @@ func scrape(t *testing.T, s State) string {
 func TestSeries(t *testing.T) {
 	got := scrape(t, State{
 		Version: "v1", Batches: 7, Refused: map[string]uint64{"batch_invalid": 2}, OldestDue: time.UnixMilli(1_764_547_200_500), DueHours: 3,
+		ActivityHours: 9, Classes: []Class{{"a", "ml", "waiting", 12.5}},
+		Advice: []Advice{{"a", "ml", "mig-profile", "advised", 2, "USD", 1, 7}, {"a", "ml", "idle-reclaim", "advised", 1, "USD", 2.5, 3}, {"a", "ml", "shape", "dismissed", 1, "", 0, 0}},
 		Costs: []Cost{
 			{Cluster: "a", Class: "workload", Account: "ml", Resource: "gpu", Currency: "USD", Priced: true, Amount: 12.5, GPUHours: 4, UnusedGPUHours: 1},
 			{LastHour: true, Class: "platform", Account: "idle", Resource: "cpu", Currency: "USD", Priced: true, Amount: 0.25},
 		},
 	})
 	for _, want := range []string{
+		`gputally_workload_class_hours{class="waiting",namespace="ml",workload_cluster="a"} 12.5`, `gputally_activity_hours_total 9`,
+		`gputally_advice{kind="mig-profile",namespace="ml",state="advised",workload_cluster="a"} 2`,
+		`gputally_advice_cash{currency="USD",namespace="ml",workload_cluster="a"} 3.5`, `gputally_advice_freed{currency="USD",namespace="ml",workload_cluster="a"} 10`,
 		`gputally_server_info{version="v1"} 1`, `gputally_server_batches_total 7`, `gputally_server_refused_batches_total{code="batch_invalid"} 2`,
 		`gputally_rating_oldest_due_timestamp_seconds 1.7645472005e+09`, `gputally_rating_due_hours 3`,
 		`gputally_cost{account="ml",class="workload",currency="USD",resource="gpu",span="month",workload_cluster="a"} 12.5`,

@@ -66,4 +66,14 @@ var (
 	held      = gauge("gputally_cost_held_memory_gibibyte_hours", "GiB-hours", "GPU memory × time that workloads held.", costLabels...)
 )
 
+var (
+	classHours = gauge("gputally_workload_class_hours", "partitions × hours", "How long pods had partitions in the last 24 hours that were looked at, by the class of the hour (docs/utilization.md). A class is no money.",
+		"workload_cluster", "namespace", "class")
+	activityHours  = counter("gputally_activity_hours_total", "hours of nodes", "Hours of nodes of which it was found what their workloads did.")
+	activityErrors = counter("gputally_activity_errors_total", "1", "Failures while finding it.")
+	adviceCount    = gauge("gputally_advice", "recommendations", "Workloads and kinds of change for which there is advice today, by what was said to it. Refusals are not counted.", "workload_cluster", "namespace", "kind", "state")
+	adviceCash     = gauge("gputally_advice_cash", "currency", "By how much invoices of a month of 730 hours would fall by single changes that are advised: the first of each workload. Plans of clusters are not in it.", "workload_cluster", "namespace", "currency")
+	adviceFreed    = gauge("gputally_advice_freed", "currency", "What these changes would free for others in a month, at what it costs. No invoice falls by it.", "workload_cluster", "namespace", "currency")
+)
+
 var costLabels = []string{"span", "workload_cluster", "class", "account", "resource", "currency"}

@@ -30,6 +30,27 @@ type State struct {
 
 	// Costs are of this month so far and of the last rated hour.
 	Costs []Cost
+
+	// ActivityHours are hours of nodes that were looked at for what workloads did.
+	ActivityHours, ActivityErrors uint64
+	// Classes are of the last 24 of them, Advice is of today.
+	Classes []Class
+	Advice  []Advice
+}
+
+// Class is how long the pods of a namespace were of a class.
+type Class struct {
+	Cluster, Namespace, Class string
+	Hours                     float64
+}
+
+// Advice is how many recommendations of a namespace have a state. Cash and Freed are of
+// a month, of those that are advised; they are known where Currency is.
+type Advice struct {
+	Cluster, Namespace, Kind, State string
+	Count                           int
+	Currency                        string
+	Cash, Freed                     float64
 }
 
 // Cost is what an account was charged, for display.

@@ -34,6 +34,9 @@ type Service struct {
 	// asked for.
 	known map[string]advice.Recommendation
 	day   int64
+
+	summary   Summary
+	summaryOf summaryOf
 }
 
 // ServiceConfig is what the service stands on beside a store.
