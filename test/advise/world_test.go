@@ -59,6 +59,8 @@ type node struct {
 	gpus              int
 	window            time.Duration
 	pods              []pod
+	// idleMW is what a card draws without any process; 0: it does not tell.
+	idleMW, limitMW uint64
 }
 
 // pod is somebody on some of the node's GPUs.
@@ -73,7 +75,9 @@ type pod struct {
 	asleep func(time.Time) bool
 	cpu    float64
 	mode   gpu.Mode
-	engine *usage.EngineRecord
+	// powerMW is what a card draws with it.
+	powerMW uint64
+	engine  *usage.EngineRecord
 }
 
 func (p *pod) there(at time.Time) bool {
@@ -129,6 +133,10 @@ func (n *node) card(b *usage.Batch, g int, at time.Time) {
 	p := usage.PartitionRecord{Partition: n.id(g), Span: span, Names: []gpu.UUID{n.id(g).Device}, Slot: fmt.Sprintf("0000:%02x:00.0", g), Model: n.model,
 		Mode: gpu.ModeExclusive, MeasuredMS: ms, CapacityBytes: &size, CapacityByteMS: size * uint64(ms), ReservedByteMS: gib / 2 * uint64(ms), Grade: gpu.Measured}
 	var busy, sm, dram float64
+	if n.idleMW > 0 {
+		power, limit := n.idleMW, n.limitMW
+		p.PowerMW, p.PowerLimitMW = &power, &limit
+	}
 	for i := range n.pods {
 		x := &n.pods[i]
 		if !x.there(at) || !slices.Contains(x.gpus, g) {
@@ -146,6 +154,9 @@ func (n *node) card(b *usage.Batch, g int, at time.Time) {
 		h.Container = "main"
 		b.Holders = append(b.Holders, usage.Record{Partition: p.Partition, Span: span, Holder: h, PresentMS: ms, KnownMS: ms, ByteMS: x.held * uint64(ms), PeakBytes: x.held, Grade: gpu.Measured})
 		p.UsedByteMS += x.held * uint64(ms)
+		if p.PowerMW != nil {
+			*p.PowerMW = max(*p.PowerMW, x.powerMW)
+		}
 		if x.asleep == nil || !x.asleep(at) {
 			busy, sm, dram = min(busy+x.busy, 1), min(sm+x.sm, 1), min(dram+x.dram, 1)
 		}
