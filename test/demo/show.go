@@ -145,6 +145,9 @@ func (d *demo) tries() []try {
 		{"price show " + last, "what a node costs, from which row, and why not another"},
 		{"price compare " + last, "the same node under every rule of splitting a price"},
 		{"whatif" + since + " --variant memory --variant reserved", "the month under another policy"},
+		{"advise", "what workloads need, and when that cannot be said"},
+		{"advise research/Deployment/sleeper", "one of them, with evidence and what to change"},
+		{"advise plan", "which nodes could go"},
 		{"ledger check", "do the books add up, to the billionth?"},
 		{"status", "how far records and rating are"},
 	}

@@ -33,7 +33,7 @@ func (s *script) moment(at time.Time, mono int64, energy []uint64) sample.Sample
 	m.hardware(energy)
 	m.people()
 	for i := range m.out.Devices {
-		m.out.Devices[i].Signals = signalsOf(&m.out.Devices[i])
+		m.out.Devices[i].Signals = signalsOf(&m.out.Devices[i], m.node.GPUs[i].Model)
 	}
 	m.offers()
 	m.out.Objects.Node = s.node.object(m.out.Grants.Allocatable, anyHas(s.cordons, at))
@@ -155,7 +155,7 @@ func podCgroup(uid, container string) string {
 }
 
 // signalsOf is how busy a card looks with what runs on it.
-func signalsOf(d *sample.Device) sample.Signals {
+func signalsOf(d *sample.Device, model string) sample.Signals {
 	if d.State != gpu.StateOK {
 		return sample.Signals{}
 	}
@@ -164,7 +164,19 @@ func signalsOf(d *sample.Device) sample.Signals {
 		busy += *h.SM
 	}
 	busy = min(busy, 1)
-	return sample.Signals{Busy: &busy}
+	out := sample.Signals{Busy: &busy}
+	if strings.Contains(model, "H100") {
+		hopper(&out, busy)
+	}
+	return out
+}
+
+// hopper adds what cards tell from that generation on (GPM). Kernels are taken to be
+// alike: they fill six SMs of ten, and move more than they compute.
+func hopper(s *sample.Signals, busy float64) {
+	sm, tensor, dram, fp := 0.6*busy, 0.2*busy, 0.4*busy, 0.1*busy
+	s.EngineActive, s.SMActive, s.TensorActive, s.DRAMActive = &busy, &sm, &tensor, &dram
+	s.FP64Active, s.FP32Active, s.FP16Active = &fp, &fp, &fp
 }
 
 // offers are the devices that the kubelet has to give.

@@ -66,6 +66,7 @@ func (s *script) chat() {
 // sleeper was given an instance and never used it.
 func (s *script) sleeper() {
 	t := service("research", owner("Deployment", "sleeper"), nil, 2, 8*gib)
+	t.busy = 1
 	u := s.slice(0, 5, "2g.20gb", "", size{}, 0)
 	s.run(t, "sleeper-7d4b9c6f5-"+s.suffix(), s.on(3).at(9, 40), s.to.Add(time.Hour), u)
 }

@@ -55,7 +55,7 @@ func (s *Service) Plans(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Pla
 		if err != nil {
 			return out, fmt.Errorf("plan for cluster %q: %w", name, err)
 		}
-		out.Clusters = append(out.Clusters, inquiry.ClusterPlan{Cluster: name, Nodes: len(p.Machines), Repacking: r})
+		out.Clusters = append(out.Clusters, inquiry.ClusterPlan{Cluster: name, Nodes: len(p.Machines), Kept: p.Kept(), Repacking: r})
 	}
 	return out, nil
 }

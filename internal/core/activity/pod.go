@@ -89,18 +89,17 @@ func (b *building) about(p *podWindow, w signal.Window) {
 			b.engine.Merge(p.engine)
 		}
 	}
-	b.Minutes.add(int((w.StartMS-b.HourMS)/minuteMS), activeOf(w), cpu, asked)
-}
-
-// activeOf is the activity of a window that speaks for the pod, else nil. Without a
-// process of its own none of its kernels ran, whatever the device can tell and
-// whoever else is on it.
-func activeOf(w signal.Window) *float64 {
-	if w.MeasuredMS > 0 && w.MeasuredMS == w.DurationMS && !w.Running {
-		return new(float64)
+	active := w.Active()
+	switch {
+	case w.MeasuredMS > 0 && w.MeasuredMS == w.DurationMS && !w.Running:
+		// Without a process on the GPU none of its kernels ran and nobody was served from
+		// there, whatever the device can tell and whoever else is on it.
+		active = new(float64)
+		if asked == nil {
+			asked = new(bool)
+		}
+	case !w.Speaks():
+		active = nil
 	}
-	if !w.Speaks() {
-		return nil
-	}
-	return w.Active()
+	b.Minutes.add(int((w.StartMS-b.HourMS)/minuteMS), active, cpu, asked)
 }

@@ -25,7 +25,7 @@ func Apply(r *Recommendation) []string {
 		return []string{
 			"# ask the owner first: the degree of parallelism must divide heads and batch",
 			"# never used: " + strings.Join(r.Proposed.With, ", "),
-			fmt.Sprintf("# then lower %s in resources.limits of %s, and the program's own number of GPUs with it", r.Current.Resource, r.Target.Owner),
+			fmt.Sprintf("# then lower %s in resources.limits of %s, or take it out, and the program's own number of GPUs with it", r.Current.Resource, r.Target.Owner),
 		}
 	case KindShape:
 		return []string{

@@ -8,8 +8,8 @@
 // It does not own how signals become classes (package signal), how pods are packed
 // on fewer nodes (packing), nor prices and the division of money (pricing,
 // allocation, money). It changes nothing: a
-// recommendation is for people. Its inputs come from the server's records, and
-// the command and API that ask for it are to come.
+// recommendation is for people. Its inputs come from the server's records by way of
+// package advisor.
 //
 // Every function is pure: the same evidence under the same rules gives the same
 // recommendation, to the byte.

@@ -5,6 +5,7 @@ package advice
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gputally/gputally/internal/core/gpu"
@@ -193,6 +194,16 @@ func TestExample8(t *testing.T) {
 		t.Errorf("%+v", r.Proposed)
 	}
 	cashIs(t, r.Money, Capacity, "2190", "2190", "0")
+	all := slices.Repeat([]PartitionUse{uses[7]}, 2)
+	all[1].Partition = "GPU-8"
+	r, err = FewerGPUs(s, all)
+	advised(t, r, err)
+	cashIs(t, r.Money, Capacity, "4380", "4380", "0")
+	s.HaveSlices = 2 // of 8: an instance
+	r, err = FewerGPUs(s, all[:1])
+	advised(t, r, err)
+	cashIs(t, r.Money, Capacity, "547.5", "547.5", "0")
+	s.HaveSlices = 0
 	uses[7].Holders = 2
 	r, err = FewerGPUs(s, uses)
 	refused(t, r, err, Indivisible)

@@ -22,9 +22,10 @@ func (u PartitionUse) never() bool {
 	return u.PeakBytes != nil && *u.PeakBytes == 0 && u.BusyMost != nil && *u.BusyMost == 0
 }
 
-// FewerGPUs finds partitions that were granted and never used. "Little used" is
-// no such fact. How many the program can do with is for its owner to say: the
-// degree of parallelism must divide heads or batch, so no number is proposed.
+// FewerGPUs finds partitions that were granted and never used, some of a workload's or
+// all. "Little used" is no such fact. How many the program can do with is for its owner
+// to say: the degree of parallelism must divide heads or batch, so no number is
+// proposed.
 func FewerGPUs(s Subject, uses []PartitionUse) (Recommendation, error) {
 	r := begin(KindFewer, &s)
 	r.Refusals = s.gates()
@@ -39,15 +40,37 @@ func FewerGPUs(s Subject, uses []PartitionUse) (Recommendation, error) {
 			idle = append(idle, u.Partition)
 		}
 	}
-	if len(idle) == 0 || len(idle) == len(uses) {
-		return r.refuse(Refusal{NoFit, fmt.Sprintf("a GPU that was never used beside ones that were: %d of %d", len(idle), len(uses)), "all of them unused is a matter of idle reclaim, few uses are none of this"}), nil
+	if len(idle) == 0 {
+		return r.refuse(Refusal{NoFit, fmt.Sprintf("a GPU that was never used: %d of %d", len(idle), len(uses)), "little use is none of this"}), nil
 	}
 	for _, p := range idle {
 		r.Evidence = append(r.Evidence, Evidence{"held_bytes and busy of " + p, "max", 0, "", gpu.Measured})
 	}
 	r.Risk = Risk{Restart: true, Notes: []string{"ask the owner: the parallel degree must divide heads and batch", "one GPU less of a node gives no node back"}}
-	m, err := s.cardsMoney(len(idle))
+	if len(idle) == len(uses) {
+		r.Risk.Notes = []string{"ask the owner what the GPU is for: none of it was ever used"}
+	}
+	m, err := s.unusedMoney(len(idle))
 	return r.finish(&s, Change{Resource: s.Current.Resource, With: idle}, m), err
+}
+
+// unusedMoney is that of n partitions given back: whole cards, or instances, whose
+// slices others can have as far as the layout lets them.
+func (s *Subject) unusedMoney(n int) (*Money, error) {
+	if s.HaveSlices == 0 || s.Price == nil || s.Device.Slices == 0 {
+		return s.cardsMoney(n)
+	}
+	card, err := month(s.Price.DeviceHour)
+	if err != nil {
+		return nil, err
+	}
+	one, err := part(card, int64(min(s.HaveSlices, s.Device.Slices)), int64(s.Device.Slices))
+	if err != nil {
+		return nil, err
+	}
+	m := s.Price.money(Capacity)
+	m.ChargeDelta, m.FreedIdle = &one, one
+	return m.Times(int64(n))
 }
 
 // cardsMoney is that of n whole cards given back on a node that stays.

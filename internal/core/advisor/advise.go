@@ -10,6 +10,7 @@ import (
 	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/signal"
 )
 
 // Fleet is what advice needs to know beside a workload's own hours.
@@ -51,7 +52,7 @@ func (c *Case) Advise(f *Fleet) ([]advice.Recommendation, error) {
 	if c.Subject.Engine != "" {
 		kinds = append(kinds, c.smallerPool)
 	}
-	if c.GPUs > 1 {
+	if c.GPUs > 1 || c.unused() {
 		kinds = append(kinds, c.fewer)
 	}
 	if c.Profile == "" && c.ownNode(f) {
@@ -147,6 +148,11 @@ func (c *Case) host() (h Host) {
 	return h
 }
 
+// unused: in no hour was there a process on its GPUs.
+func (c *Case) unused() bool {
+	return len(c.Classes) == 1 && c.Classes[0].Class == signal.Unused
+}
+
 // fewer looks at the partitions that the pods have now.
 func (c *Case) fewer(f *Fleet) (advice.Recommendation, error) {
 	uses := map[gpu.PartitionID]*advice.PartitionUse{}
@@ -165,6 +171,9 @@ func (c *Case) fewer(f *Fleet) (advice.Recommendation, error) {
 			*u.PeakBytes = max(*u.PeakBytes, *h.PeakBytes)
 		}
 		most, read := h.Active.Quantile(1000)
+		if h.Verdict.Class == signal.Unused { // no process, so no kernel, whatever the device can tell
+			most, read = 0, true
+		}
 		if !read {
 			u.BusyMost = nil
 		} else if u.BusyMost != nil {

@@ -70,6 +70,18 @@ func (p *Placed) Plan() (advice.Repacking, error) {
 	return p.doubt(best), nil
 }
 
+// Kept are the nodes that stay whatever the plan, with the reason: "NODE: why".
+func (p *Placed) Kept() (out []string) {
+	f := p.fleet(nil)
+	for i := range f.Nodes {
+		if n := &f.Nodes[i]; n.Keep != "" {
+			out = append(out, n.Name+": "+n.Keep)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // doubt says what the records do not tell.
 func (p *Placed) doubt(r advice.Repacking) advice.Repacking {
 	if r.State == advice.Advised {

@@ -72,5 +72,7 @@ type Plans struct {
 type ClusterPlan struct {
 	Cluster string
 	Nodes   int
+	// Kept are nodes that stay whatever the plan: "NODE: why".
+	Kept []string
 	advice.Repacking
 }

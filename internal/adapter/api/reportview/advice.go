@@ -322,7 +322,11 @@ func AdvicePlans(a *v1.AdvicePlans) string {
 		name := orNone(Plain(c.Cluster))
 		if c.Cash == nil {
 			fmt.Fprintf(&b, "Cluster %s, %s: no plan\n", name, count(int64(c.Nodes), "node", "nodes"))
-			recommendationText(&b, &c.Recommendation)
+			fmt.Fprintf(&b, "  an hour costs %s; no packing of its pods costs less than %s\n", amount(nano(c.Before), 2), amount(nano(c.Bound), 2))
+			for _, f := range c.Recommendation.Refusals {
+				fmt.Fprintf(&b, "  %s: missing is %s\n", f.Code, Plain(f.Missing))
+			}
+			keptText(&b, c.Kept)
 			continue
 		}
 		currency := ""
@@ -337,6 +341,7 @@ func AdvicePlans(a *v1.AdvicePlans) string {
 		for _, n := range c.Recommendation.Risk.Notes {
 			fmt.Fprintf(&b, "  risk  %s\n", Plain(n))
 		}
+		keptText(&b, c.Kept)
 		b.WriteString("\n")
 		for j := range c.Steps {
 			fmt.Fprintf(&b, "%4d. %s\n", j+1, stepText(&c.Steps[j]))
@@ -346,6 +351,18 @@ func AdvicePlans(a *v1.AdvicePlans) string {
 		return "There is no cluster with rated hours on that day.\n"
 	}
 	return b.String()
+}
+
+// keptText names the first of the nodes that stay.
+func keptText(b *strings.Builder, kept []string) {
+	const most = 10
+	for i, k := range kept {
+		if i == most {
+			fmt.Fprintf(b, "  and %d more stay: -o json has all\n", len(kept)-most)
+			return
+		}
+		fmt.Fprintf(b, "  stays  %s\n", Plain(k))
+	}
 }
 
 func stepText(s *v1.PlanStep) string {
