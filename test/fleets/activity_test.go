@@ -4,10 +4,15 @@ package fleets
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gputally/gputally/internal/core/activity"
+	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/advisor"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/signal"
 )
@@ -66,6 +71,99 @@ func TestServingHours(t *testing.T) {
 	if known > all || known < all*9/10 {
 		t.Errorf("activity is known of %d of %d ms", known, all)
 	}
+}
+
+// TestServingAdvice: what is advised for the day, as it is, and as it were had it gone
+// on like that for four weeks. One day is never enough; of four weeks, memory and duty
+// cycle tell enough to leave idle GPUs alone and not to size any by compute.
+func TestServingAdvice(t *testing.T) {
+	_, records := serving(t)
+	of := map[string][]*activity.Hour{}
+	var names []string
+	first, last := int64(math.MaxInt64), int64(0)
+	for _, batches := range records {
+		hours := activity.OfNode(batches, func(gpu.UUID) *uint64 { return nil })
+		for i := range hours {
+			h := &hours[i]
+			name := h.Holder.Namespace + "/" + h.Holder.Pod
+			if of[name] == nil {
+				names = append(names, name)
+			}
+			of[name] = append(of[name], h)
+			first, last = min(first, h.HourMS), max(last, h.HourMS+hourMS)
+		}
+	}
+	slices.Sort(names)
+	lines := head("time", "pods", "kind of change", "advised", "refused", "refusals that block, by pods")
+	for _, days := range []int64{1, 28} {
+		shift := 24 * int64(hourMS)
+		to := first - first%shift + days*shift
+		counts := map[advice.Kind]*tally{}
+		pods := 0
+		for _, name := range names {
+			var hours []*activity.Hour
+			for day := range days {
+				for _, h := range of[name] {
+					again := *h
+					again.HourMS += day * shift
+					hours = append(hours, &again)
+				}
+			}
+			for _, c := range advisor.Cases(hours, to-days*shift, max(to, last+(days-1)*shift)) {
+				pods++
+				list, err := c.Advise(&advisor.Fleet{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range list {
+					count(counts, &r)
+					if r.State == advice.Advised && (days == 1 || r.Kind == advice.KindMIG) {
+						t.Errorf("%d days: %s of %s is advised on memory and duty cycle", days, r.Kind, name)
+					}
+				}
+			}
+		}
+		for _, kind := range []advice.Kind{advice.KindMIG, advice.KindReclaim, advice.KindFewer} {
+			if c := counts[kind]; c != nil {
+				lines = append(lines, row(fmt.Sprintf("%d × the day", days), pods, "`"+string(kind)+"`", c.advised, c.refused, c.text()))
+			}
+		}
+	}
+	documented(t, "serving day advice", lines...)
+}
+
+// tally counts answers of a kind.
+type tally struct {
+	advised, refused int
+	codes            map[advice.Code]int
+}
+
+func count(counts map[advice.Kind]*tally, r *advice.Recommendation) {
+	c := counts[r.Kind]
+	if c == nil {
+		c = &tally{codes: map[advice.Code]int{}}
+		counts[r.Kind] = c
+	}
+	if r.State == advice.Advised {
+		c.advised++
+		return
+	}
+	c.refused++
+	seen := map[advice.Code]bool{}
+	for _, f := range r.Refusals {
+		if f.Blocks() && !seen[f.Code] {
+			seen[f.Code] = true
+			c.codes[f.Code]++
+		}
+	}
+}
+
+func (c *tally) text() string {
+	var out []string
+	for _, code := range slices.Sorted(maps.Keys(c.codes)) {
+		out = append(out, fmt.Sprintf("`%s` %d", code, c.codes[code]))
+	}
+	return strings.Join(out, ", ")
 }
 
 func why(reasons map[signal.Reason]int) (out string) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gputally/gputally/internal/adapter/duck"
+	"github.com/gputally/gputally/internal/app/advising"
 	"github.com/gputally/gputally/internal/app/billing"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/money"
@@ -90,6 +91,12 @@ func BenchmarkRateHour(b *testing.B) {
 	}
 	b.ReportMetric(float64(nodes), "nodes")
 	b.ReportMetric(float64(rater.Status().Lines), "lines")
+	before = cpuSeconds(b)
+	recorder := advising.NewRecorder(store, advising.RecorderConfig{Now: now})
+	if err := recorder.Round(ctx); err != nil || recorder.Status().Hours != uint64(nodes) {
+		b.Fatalf("%+v, %v", recorder.Status(), err)
+	}
+	b.ReportMetric(cpuSeconds(b)-before, "activity-cpu-s")
 	checked, err := billing.NewService(store, shelf, rater, billing.ServiceConfig{}).CheckLedger(ctx, inquiry.CheckRequest{}, func(inquiry.Progress) {})
 	if err != nil || checked.Violation != nil {
 		b.Fatal(checked.Violation, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/gputally/gputally/internal/adapter/billimport"
 	"github.com/gputally/gputally/internal/adapter/focus"
 	"github.com/gputally/gputally/internal/adapter/ledgerfile"
+	"github.com/gputally/gputally/internal/app/advising"
 	"github.com/gputally/gputally/internal/app/billing"
 	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/bill"
@@ -28,6 +29,8 @@ import (
 type Ledger struct {
 	*billing.Service
 	Store *Store
+	// Adviser answers from it, as of whatever day is asked for.
+	Adviser *advising.Service
 }
 
 // Start and End are the time of the fleet's records.
@@ -66,7 +69,12 @@ func Open(ctx context.Context, now time.Time) (*Ledger, error) {
 			return nil, fmt.Errorf("%d hours are not rated: %+v", left, rater.Status())
 		}
 	}
-	return &Ledger{Store: store, Service: billing.NewService(store, shelf, rater, billing.ServiceConfig{
+	recorder := advising.NewRecorder(store, advising.RecorderConfig{Now: clock})
+	if err := recorder.Round(ctx); err != nil {
+		return nil, err
+	}
+	adviser := advising.NewService(store, advising.ServiceConfig{Now: clock})
+	return &Ledger{Store: store, Adviser: adviser, Service: billing.NewService(store, shelf, rater, billing.ServiceConfig{
 		Version: "v1-test", Labels: []string{"project", "team"}, Read: readBill, Write: writers{}, Now: clock,
 		Bytes: func() int64 { return 3 << 20 },
 		Backup: func(_ context.Context, name string) (inquiry.BackupMade, error) {

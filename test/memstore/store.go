@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gputally/gputally/internal/core/activity"
+	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/ledger"
 	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/rating"
@@ -36,6 +38,9 @@ type Store struct {
 	closed  []ledger.Closed
 	frozen  map[statement][]byte
 	filed   []filed
+
+	made      map[ledger.NodeHour]activity.Made
+	decisions []inquiry.Decision
 }
 
 type podHour struct {
@@ -47,7 +52,7 @@ type podHour struct {
 func New() *Store {
 	return &Store{
 		due: map[ledger.NodeHour]int64{}, rated: map[ledger.NodeHour]rating.Rated{}, pods: map[podHour]report.PodDimensions{},
-		texts: map[string][]byte{}, frozen: map[statement][]byte{},
+		texts: map[string][]byte{}, frozen: map[statement][]byte{}, made: map[ledger.NodeHour]activity.Made{},
 	}
 }
 

@@ -97,8 +97,13 @@ func (h *handler) decisions(ctx context.Context, _ *struct{}) (v1.AdviceDecision
 	return out, nil
 }
 
+// AdvicePath is a recommendation in a path.
+type AdvicePath struct {
+	ID string `path:"id" maxLength:"200" example:"5d0c8e2f91ab37c4"`
+}
+
 type decideInput struct {
-	idPath
+	AdvicePath
 	Body v1.DecideAdvice
 }
 
@@ -126,7 +131,7 @@ func msOf(t time.Time) int64 {
 }
 
 type verifyQuery struct {
-	idPath
+	AdvicePath
 	Applied string `query:"applied" doc:"When the change was made; left out: as it was said with the decision." example:"2026-11-20"`
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/gputally/gputally/internal/adapter/api"
+	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/inquiry"
+	"github.com/gputally/gputally/test/memstore"
 )
 
 // TestAnswersAreAsDocumented: what the server answers to every GET has the shape
@@ -29,8 +32,11 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 	if err := json.NewDecoder(get(t, s.URL+api.Prefix+"/lines?month=2026-11&limit=1").Body).Decode(&line); err != nil {
 		t.Fatal(err)
 	}
+	id := dismissed(t, l)
 	questions := map[string]string{
-		"/status": "", "/dimensions": "", "/report": "?month=2026-11&by=label:team,hour&top=1", "/explanation": "?workload=ml/Job/train&month=2026-11",
+		"/advice": "?at=2026-11-04T08:00:00Z&share=true", "/advice/decisions": "", "/advice/plans": "?at=2026-11-04T08:00:00Z",
+		"/advice/{id}/verification": "/advice/" + id + "/verification?applied=2026-11-03T03:00:00Z",
+		"/status":                   "", "/dimensions": "", "/report": "?month=2026-11&by=label:team,hour&top=1", "/explanation": "?workload=ml/Job/train&month=2026-11",
 		"/lines": "?month=2026-11", "/lines/{id}": "/lines/" + line.Lines[0].ID, "/trail": "", "/nodes": "?at=2026-11-03T02:00:00Z",
 		"/nodes/{name}/price": "/nodes/aws-1/price?at=2026-11-03T02:00:00Z", "/nodes/{name}/price/comparison": "/nodes/aws-1/price/comparison?at=2026-11-03T02:00:00Z",
 		"/months": "", "/months/{month}": "/months/2026-11", "/months/{month}/statement": "/months/2026-11/statement?currency=EUR&account=ml",
@@ -51,6 +57,20 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 		}
 		t.Run(short, func(t *testing.T) { document.conforms(t, item["get"], s.URL+api.Prefix+q) })
 	}
+}
+
+// dismissed is the id of a recommendation that somebody has dismissed.
+func dismissed(t *testing.T, l *memstore.Ledger) string {
+	t.Helper()
+	a, err := l.Adviser.Advice(t.Context(), inquiry.AdviceQuery{AtMS: memstore.Start.AddDate(0, 0, 1).UnixMilli()})
+	if err != nil || len(a.Workloads) == 0 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	d, err := l.Adviser.Decide(t.Context(), inquiry.Decision{ID: a.Workloads[0].Recommendations[0].ID, State: advice.Dismissed, Reason: "a test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.ID
 }
 
 // document is an OpenAPI document with the schemas that its code makes, by name.

@@ -43,6 +43,9 @@ func ledgerOfItsOwn(t *testing.T) *memstore.Ledger {
 func serve(t *testing.T, books api.Books, change func(*api.Options)) (*httptest.Server, *client.Client) {
 	t.Helper()
 	o := api.Options{Books: books, Version: "v1-test", TempDir: t.TempDir(), Now: func() time.Time { return now }}
+	if l, ok := books.(*memstore.Ledger); ok {
+		o.Adviser = l.Adviser
+	}
 	if change != nil {
 		change(&o)
 	}

@@ -61,7 +61,7 @@ type Hour struct {
 	Verdict signal.Verdict `json:"verdict"`
 	// Active is over all of its measured time; SM, DRAM and Tensor are over the
 	// windows in which kernels ran. All of them only where a window speaks for it
-	// (signal.Window.Speaks).
+	// (signal.Window.Speaks). They and those that follow are in hundredths.
 	Active signal.Spread `json:"active,omitzero"`
 	SM     signal.Spread `json:"sm,omitzero"`
 	DRAM   signal.Spread `json:"dram,omitzero"`
@@ -278,6 +278,9 @@ func (b *building) spread(w *signal.Window) {
 func (b *building) end(idleMW *uint64) Hour {
 	if b.engine != (demand.Evidence{}) {
 		b.Engine = &b.engine
+	}
+	for _, s := range []*signal.Spread{&b.Active, &b.SM, &b.DRAM, &b.Tensor, &b.Held, &b.CPU} {
+		*s = s.Coarse()
 	}
 	b.Verdict = signal.Classify(signal.Hour{DurationMS: b.DurationMS, Windows: b.windows, IdleMW: idleMW})
 	return b.Hour

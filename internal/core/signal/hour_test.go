@@ -10,8 +10,6 @@ import (
 	"github.com/gputally/gputally/internal/core/gpu"
 )
 
-const minuteMS = 60_000
-
 func p[T any](v T) *T { return &v }
 
 // set changes a window of a test.

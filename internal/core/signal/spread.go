@@ -13,16 +13,16 @@ import (
 // zero value is empty.
 type Spread struct {
 	// Steps are in rising order, each value once.
-	Steps []Step `json:"steps,omitempty"`
+	Steps []Step
 	// UnreadMS is time without a value.
-	UnreadMS int64 `json:"unread_ms,omitempty"`
+	UnreadMS int64
 }
 
 // Step is time at a value, in thousandths, rounded up: a percentile is never
 // below what was read.
 type Step struct {
-	Permille uint32 `json:"permille"`
-	MS       int64  `json:"ms"`
+	Permille uint32
+	MS       int64
 }
 
 // maxPermille bounds what a signal may be: they were seen above 1, not above 10.

@@ -100,6 +100,7 @@ type AdviceTest struct {
 
 // AdviceChange is what is asked for, now or then.
 type AdviceChange struct {
+	_             struct{} `nullable:"true"`
 	Resource      string   `json:"resource,omitempty"`
 	Profile       string   `json:"profile,omitempty"`
 	Model         string   `json:"model,omitempty"`
@@ -112,10 +113,10 @@ type AdviceChange struct {
 
 // AdviceNeed is what the workload needs, as far as known.
 type AdviceNeed struct {
-	HardBytes *uint64  `json:"hard_bytes" doc:"With the margin."`
-	SoftBytes *uint64  `json:"soft_bytes" doc:"May shrink at the price of latency."`
-	SM        *float64 `json:"sm" doc:"Share of the SMs that it has now."`
-	DRAM      *float64 `json:"dram" doc:"Share of the bandwidth that it has now."`
+	HardBytes *uint64  `json:"hard_bytes" nullable:"true" doc:"With the margin."`
+	SoftBytes *uint64  `json:"soft_bytes" nullable:"true" doc:"May shrink at the price of latency."`
+	SM        *float64 `json:"sm" nullable:"true" doc:"Share of the SMs that it has now."`
+	DRAM      *float64 `json:"dram" nullable:"true" doc:"Share of the bandwidth that it has now."`
 }
 
 // AdviceMoney is what a change does in a month, in figures that are never added.
@@ -123,7 +124,7 @@ type AdviceMoney struct {
 	_             struct{}    `nullable:"true"`
 	Currency      string      `json:"currency"`
 	Class         string      `json:"class" doc:"cash and avoidable make an invoice smaller; capacity can be handed out again; an enabler saves nothing alone." enum:"cash,avoidable,capacity,enabler,none"`
-	ChargeDelta   *money.Nano `json:"charge_delta" doc:"By how much the workload's charge falls; null: only dividing the hours again can tell."`
+	ChargeDelta   *money.Nano `json:"charge_delta" nullable:"true" doc:"By how much the workload's charge falls; null: only dividing the hours again can tell."`
 	FreedIdle     money.Nano  `json:"freed_idle"`
 	FreedStranded money.Nano  `json:"freed_stranded"`
 	CashLow       money.Nano  `json:"cash_low"`
@@ -155,8 +156,8 @@ type AdviceOption struct {
 	StoppedMS   int64       `json:"stopped_ms"`
 	Stops       int         `json:"stops"`
 	ColdStarts  int         `json:"cold_starts"`
-	CashLow     *money.Nano `json:"cash_low"`
-	CashMean    *money.Nano `json:"cash_mean"`
+	CashLow     *money.Nano `json:"cash_low" nullable:"true"`
+	CashMean    *money.Nano `json:"cash_mean" nullable:"true"`
 }
 
 // AdviceDecision is what somebody said to a recommendation.
@@ -194,9 +195,9 @@ type AdviceVerdict struct {
 	Decision AdviceDecision `json:"decision"`
 	Before   AdvicePeriod   `json:"before"`
 	After    AdvicePeriod   `json:"after"`
-	Cash     *money.Nano    `json:"cash" doc:"By how much the cluster's nodes cost less than before."`
-	Charge   *money.Nano    `json:"charge" doc:"By how much the workload is charged less."`
-	Idle     *money.Nano    `json:"idle_and_stranded" doc:"By how much idle and stranded GPUs cost less."`
+	Cash     *money.Nano    `json:"cash" nullable:"true" doc:"By how much the cluster's nodes cost less than before."`
+	Charge   *money.Nano    `json:"charge" nullable:"true" doc:"By how much the workload is charged less."`
+	Idle     *money.Nano    `json:"idle_and_stranded" nullable:"true" doc:"By how much idle and stranded GPUs cost less."`
 	Guards   []string       `json:"guards" doc:"What got worse."`
 	Notes    []string       `json:"notes"`
 }
@@ -207,10 +208,10 @@ type AdvicePeriod struct {
 	To         time.Time   `json:"to"`
 	SeenMS     int64       `json:"seen_ms"`
 	Currency   string      `json:"currency,omitempty"`
-	Charge     *money.Nano `json:"charge"`
-	Nodes      *money.Nano `json:"nodes"`
-	Idle       *money.Nano `json:"idle_and_stranded"`
-	ActiveMS   *int64      `json:"active_ms"`
+	Charge     *money.Nano `json:"charge" nullable:"true"`
+	Nodes      *money.Nano `json:"nodes" nullable:"true"`
+	Idle       *money.Nano `json:"idle_and_stranded" nullable:"true"`
+	ActiveMS   *int64      `json:"active_ms" nullable:"true"`
 	Waited     *int64      `json:"waited,omitempty"`
 	Looks      *int64      `json:"looks,omitempty"`
 	Preempted  *uint64     `json:"preempted,omitempty"`
@@ -293,7 +294,7 @@ func recommendationOf(r *advice.Recommendation) Recommendation {
 }
 
 func changeOf(c *advice.Change) AdviceChange {
-	return AdviceChange{c.Resource, c.Profile, c.Model, c.Count, c.Fraction, c.CPUMilli, c.With, c.Idle}
+	return AdviceChange{Resource: c.Resource, Profile: c.Profile, Model: c.Model, Count: c.Count, Fraction: c.Fraction, CPUMilli: c.CPUMilli, With: c.With, StopAfterIdle: c.Idle}
 }
 
 // AdviceDecisionOf makes the shape of what was said.
@@ -332,14 +333,14 @@ type ClusterPlan struct {
 	Before         money.Nano     `json:"before" doc:"What the nodes whose price is known cost in an hour."`
 	After          money.Nano     `json:"after"`
 	Bound          money.Nano     `json:"bound" doc:"No packing of these pods costs less."`
-	Cash           *money.Nano    `json:"cash" doc:"What a month costs less; null: no plan."`
+	Cash           *money.Nano    `json:"cash" nullable:"true" doc:"What a month costs less; null: no plan."`
 }
 
 // ReturnedNode is a node that goes.
 type ReturnedNode struct {
 	Node string      `json:"node"`
 	Type string      `json:"type,omitempty"`
-	Hour *money.Nano `json:"hour" doc:"What it costs in an hour; null: not known."`
+	Hour *money.Nano `json:"hour" nullable:"true" doc:"What it costs in an hour; null: not known."`
 }
 
 // PlanStep is one step.
