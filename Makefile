@@ -105,7 +105,8 @@ chart-test: ## The Helm chart and the plain manifests: rendered, and held to Kub
 	$(GO) run ./cmd/gputally guard scan -f deploy/manifests
 
 .PHONY: manifests
-manifests: ## Write deploy/manifests, the chart's README and its golden files from deploy/chart
+manifests: ## Write the dashboards, deploy/manifests, the chart's README and its golden files
+	$(GO) run ./tools/dashboards
 	cd test/chart && $(GO) run ./write && $(GO) test . -run TestGolden -update
 
 .PHONY: need-gcc

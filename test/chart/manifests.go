@@ -15,7 +15,7 @@ import (
 // manifest is a file of plain manifests: the chart with some values.
 type manifest struct {
 	file, about, values string
-	only                []string // kinds; all where empty
+	only                []string // kinds or templates; all where empty
 	version             string   // of Kubernetes; the oldest where empty: what that takes, newer ones take
 }
 
@@ -33,6 +33,8 @@ var manifests = []manifest{
 	{file: "monitoring.yaml", about: "For the Prometheus Operator: what is scraped, and the alerts of docs/alerts.md.",
 		values: "{server: {tls: {mode: secret, secretName: gputally-server-tls}}, monitoring: {podMonitor: true, serviceMonitor: true, rules: true}}",
 		only:   []string{"PodMonitor", "ServiceMonitor", "PrometheusRule"}},
+	{file: "dashboards.yaml", about: "For Grafana with a sidecar that takes dashboards from ConfigMaps: docs/dashboards.md.",
+		values: "{server: {tls: {mode: secret, secretName: gputally-server-tls}}, monitoring: {dashboards: true}}", only: []string{"dashboards.yaml"}},
 }
 
 // byHelm are labels that say something of Helm, which is not there.
@@ -64,7 +66,9 @@ func (m manifest) render(c *chart.Chart) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all = slices.DeleteFunc(all, func(o Object) bool { return len(m.only) > 0 && !slices.Contains(m.only, o.Kind) })
+	all = slices.DeleteFunc(all, func(o Object) bool {
+		return len(m.only) > 0 && !slices.Contains(m.only, o.Kind) && !slices.Contains(m.only, o.File)
+	})
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Made by \"make manifests\" from deploy/chart. Do not edit.\n#\n# %s\n# Values: %s\n# How to use it: docs/install.md, \"Without Helm\".\n", m.about, m.values)
 	if len(m.only) == 0 {
