@@ -3,12 +3,14 @@
 package arch
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/gputally/gputally/internal/core/attribution"
 )
@@ -31,20 +33,61 @@ func TestFindingsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestLinksLead: a relative link in a document leads to a file.
+// link is a relative link, and the heading that it leads to.
+var link = regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)\s]*)?\)`)
+
+// TestLinksLead: a relative link in a document leads to a file, and to a heading of it.
 func TestLinksLead(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
 	walk(t, func(path string) {
 		if filepath.Ext(path) != ".md" {
 			return
 		}
-		for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {
-			to := filepath.Join(root, filepath.Dir(path), m[1])
-			if _, err := os.Stat(to); err != nil {
+		for _, m := range link.FindAllStringSubmatch(prose(read(t, path)), -1) {
+			to := path
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(path), m[1])
+			}
+			if _, err := os.Stat(filepath.Join(root, to)); err != nil {
 				t.Errorf("%s links to %s, which is not there", path, m[1])
+				continue
+			}
+			if m[2] != "" && filepath.Ext(to) == ".md" && !slices.Contains(anchors(read(t, to)), m[2]) {
+				t.Errorf("%s links to %s%s: that page has no such heading", path, m[1], m[2])
 			}
 		}
 	})
+}
+
+// prose is a document without its blocks of code.
+func prose(text string) string {
+	return regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```").ReplaceAllString(text, "")
+}
+
+// heading is a line that begins a section, in prose.
+var heading = regexp.MustCompile(`(?m)^(#+) (.+)$`)
+
+// anchors are what a page's headings are linked by, as GitHub makes them.
+func anchors(text string) (out []string) {
+	seen := map[string]int{}
+	for _, m := range heading.FindAllStringSubmatch(prose(text), -1) {
+		title := link.ReplaceAllString(m[2], "]")
+		var b strings.Builder
+		for _, r := range strings.ToLower(title) {
+			switch {
+			case r == ' ':
+				b.WriteByte('-')
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				b.WriteRune(r)
+			}
+		}
+		slug := "#" + b.String()
+		if n := seen[slug]; n > 0 {
+			slug = fmt.Sprintf("%s-%d", slug, n)
+		}
+		seen["#"+b.String()]++
+		out = append(out, slug)
+	}
+	return out
 }
 
 // TestBothReadmesSayTheSame: the Chinese README has the commands and links of
@@ -62,6 +105,73 @@ func TestBothReadmesSayTheSame(t *testing.T) {
 	en, zh := commands(read(t, "README.md")), commands(read(t, "README.zh-CN.md"))
 	if len(en) == 0 || !slices.Equal(en, zh) {
 		t.Errorf("commands of README.md: %q\nof README.zh-CN.md: %q", en, zh)
+	}
+}
+
+// TestGuideInBothLanguages: each page of docs/guide has a Chinese sibling in
+// docs/zh/guide with headings of the same ranks, the same commands, the same blocks
+// that are run, and links to the same pages; and there is no other.
+func TestGuideInBothLanguages(t *testing.T) {
+	const english, chinese = "docs/guide", "docs/zh/guide"
+	pages := func(dir string) (out []string) {
+		files, err := os.ReadDir(filepath.Join(root, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			out = append(out, f.Name())
+		}
+		return out
+	}
+	en, zh := pages(english), pages(chinese)
+	if len(en) < 5 || !slices.Equal(en, zh) {
+		t.Fatalf("%s has %v, %s has %v", english, en, chinese, zh)
+	}
+	for _, name := range en {
+		a, b := read(t, english+"/"+name), read(t, chinese+"/"+name)
+		for what, of := range map[string]func(dir, text string) []string{
+			"headings": func(_, text string) (out []string) {
+				for _, m := range heading.FindAllStringSubmatch(prose(text), -1) {
+					out = append(out, m[1])
+				}
+				return out
+			},
+			"code": func(_, text string) (out []string) {
+				for _, m := range regexp.MustCompile("(?s)(<!-- run -->\n)?```(.*?)```").FindAllStringSubmatch(text, -1) {
+					for _, line := range strings.Split(m[1]+m[2], "\n") {
+						line, _, _ = strings.Cut(line, " #")
+						out = append(out, strings.TrimSpace(line))
+					}
+				}
+				return out
+			},
+			"tables": func(_, text string) (out []string) {
+				for _, line := range strings.Split(prose(text), "\n") {
+					if strings.HasPrefix(line, "|") {
+						out = append(out, fmt.Sprint(strings.Count(line, "|")))
+					}
+				}
+				return out
+			},
+			"links": func(dir, text string) (out []string) {
+				for _, m := range link.FindAllStringSubmatch(prose(text), -1) {
+					to := strings.Replace(filepath.Join(dir, m[1]), chinese, english, 1)
+					if !slices.Contains(out, to) {
+						out = append(out, to)
+					}
+				}
+				slices.Sort(out)
+				return out
+			},
+		} {
+			x, y := of(english, a), of(chinese, b)
+			if !slices.Equal(x, y) {
+				t.Errorf("%s: %s in English %q\nin Chinese %q", name, what, x, y)
+			}
+		}
+		if !strings.Contains(a, "[中文](../zh/guide/"+name+")") || !strings.Contains(b, "[English](../../guide/"+name+")") {
+			t.Errorf("%s: the two do not lead to each other", name)
+		}
 	}
 }
 

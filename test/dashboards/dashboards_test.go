@@ -58,7 +58,8 @@ func dashboards(t *testing.T) (all []dashboard) {
 // all ways of sharing, an engine; and what is drawn adds up.
 func TestEveryQueryFindsSomething(t *testing.T) {
 	need(t, "prometheus") // before anything is built
-	p := watch(t, staged(t))
+	w := staged(t)
+	p := watch(t, w)
 	boards := dashboards(t)
 	asked := 0
 	for _, d := range boards {
@@ -88,6 +89,7 @@ func TestEveryQueryFindsSomething(t *testing.T) {
 	t.Run("choices", func(t *testing.T) { choices(t, p, boards) })
 	t.Run("sums", func(t *testing.T) { sums(t, p) })
 	t.Run("alerts", func(t *testing.T) { fires(t, p) })
+	t.Run("guide", func(t *testing.T) { guide(t, w) })
 }
 
 // filled puts everything in for Grafana's variables.

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,8 +94,9 @@ func until(t *testing.T, atMost time.Duration, missing func() string) {
 	}
 }
 
-// world is the address of everything that is scraped.
+// world is the address of everything that is scraped, and the folder of the programs.
 type world struct {
+	bin    string
 	server string
 	agents []string
 }
@@ -109,14 +111,14 @@ func staged(t *testing.T) world {
 		}
 	}
 	library := mocknvml.Build(t)
-	demo := start(t, filepath.Join(bin, "demo"), "--bin", bin, "--nvml", library, "--files", "../demo", "--days", "14")
+	demo := start(t, filepath.Join(bin, "demo"), "--bin", bin, "--nvml", library, "--files", "../demo", "--days", strconv.Itoa(days(time.Now())))
 	until(t, 4*time.Minute, func() string {
 		if text := demo.text(); !strings.Contains(text, "Press Ctrl-C") {
 			return "the demo is not up:\n" + text
 		}
 		return ""
 	})
-	w := world{server: "127.0.0.1:9403"}
+	w := world{bin: bin, server: "127.0.0.1:9403"}
 	if m := regexp.MustCompile(` --server http://(\S+)`).FindStringSubmatch(demo.text()); m != nil {
 		w.server = m[1]
 	}
