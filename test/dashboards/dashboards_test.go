@@ -197,7 +197,7 @@ func panelQuery(t *testing.T, uid, title string) string {
 // those that this world gives a reason are pending or fire; most are quiet.
 func fires(t *testing.T, p prometheus) {
 	want := []string{"GputallyGPULost", "GputallyUnallocatedUse", "GputallyXID"}
-	quiet := []string{"GputallyAgentDown", "GputallyServerDown", "GputallyWritesFail", "GputallyRecordsLost", "GputallySpoolFillsUp", "GputallySpoolGrows", "GputallyProgramXID"}
+	quiet := []string{"GputallyAgentDown", "GputallyServerDown", "GputallySourceDown", "GputallyWritesFail", "GputallyRecordsLost", "GputallySpoolFillsUp", "GputallySpoolGrows", "GputallyProgramXID"}
 	text, err := get(p.url + "/api/v1/rules")
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +236,8 @@ func fires(t *testing.T, p prometheus) {
 	}
 	for _, name := range quiet {
 		if slices.Contains(active, name) {
-			t.Errorf("%s is active", name)
+			why, err := p.ask(fmt.Sprintf("ALERTS{alertname=%q}", name))
+			t.Errorf("%s is active: %v %v", name, why, err)
 		}
 	}
 	t.Logf("%d rules, active: %v", rules, active)

@@ -154,6 +154,9 @@ func more(t *testing.T, program, library, server string) (address string) {
 	}
 	s.NVML.Proc(card, proc.PID, 70<<30)
 	s.NVML.MustWrite(t)
+	if err := s.SetNode(nil, nil); err != nil {
+		t.Fatal(err)
+	}
 	a, err := s.StartAgent(stage.Run{Program: program, Library: library, Flags: []string{"--interval", "1s", "--server", server}})
 	if err != nil {
 		t.Fatal(err)

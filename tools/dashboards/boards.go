@@ -88,9 +88,9 @@ func fleet() *board {
 			{"What could change (the node filter does not apply)", []panel{
 				ts("What pods did with their partitions", "suffix: partition-h", 8, "utilization.md#the-class-of-an-hour", "Hours of partitions in the last 24 hours that were looked at, by class: unused, empty and waiting say that something was kept for little. A class is no money.",
 					query{`sum by (class) (gputally_workload_class_hours{workload_cluster=~"$cluster"})`, "{{class}}"}),
-				ts("Advice", number, 8, "cli.md", "Workloads and kinds of change for which there is advice today, by what was said to it. gputally advise has the evidence, and what was refused.",
+				ts("Advice", number, 8, "advice.md", "Workloads and kinds of change for which there is advice today, by what was said to it. gputally advise has the evidence, and what was refused.",
 					query{`sum by (kind, state) (gputally_advice{workload_cluster=~"$cluster"})`, "{{kind}} {{state}}"}),
-				ts("What advice would free in a month", money, 8, "cli.md", "freed: what single changes would free for others, at what it costs; no invoice falls by it. cash: by how much invoices would fall. The two are not added."+ownOne+display,
+				ts("What advice would free in a month", money, 8, "advice.md", "freed: what single changes would free for others, at what it costs; no invoice falls by it. cash: by how much invoices would fall. The two are not added."+ownOne+display,
 					query{`sum by (currency) (gputally_advice_freed{workload_cluster=~"$cluster"})`, "freed ({{currency}})"},
 					query{`sum by (currency) (gputally_advice_cash{workload_cluster=~"$cluster"})`, "cash ({{currency}})"}),
 			}},
@@ -143,7 +143,7 @@ func team() *board {
 			{"What we did with it, and could change (cluster filter only)", []panel{
 				ts("Hours by class", "suffix: partition-h", 12, "utilization.md#the-class-of-an-hour", "Hours of partitions that the pods had in the last 24 hours that were looked at, by class. unused: granted, and no process. empty: memory held, and never active. A class is no money.",
 					query{`sum by (namespace, class) (gputally_workload_class_hours{namespace=~"$namespace", workload_cluster=~"$cluster"})`, "{{namespace}} {{class}}"}),
-				ts("Advice", number, 12, "cli.md", "Kinds of change for which there is advice today. gputally advise NAMESPACE has the evidence.",
+				ts("Advice", number, 12, "advice.md", "Kinds of change for which there is advice today. gputally advise NAMESPACE has the evidence.",
 					query{`sum by (namespace, kind, state) (gputally_advice{namespace=~"$namespace", workload_cluster=~"$cluster"})`, "{{namespace}} {{kind}} {{state}}"}),
 			}},
 			{"Inference engines: held is not needed", []panel{
