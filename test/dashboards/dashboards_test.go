@@ -175,6 +175,12 @@ func sums(t *testing.T, p prometheus) {
 	if n := one(panelQuery(t, "gputally-fleet", "GPUs")); n != 25 {
 		t.Errorf("%v GPUs, want 25", n)
 	}
+	if n := one(`min(gputally_source_up{source="nvml"})`); n != 1 {
+		t.Error("an agent cannot read NVML")
+	}
+	if n := one(`sum(gputally_device_events_total{xid="48"})`); n != 1 {
+		t.Errorf("%v XIDs 48, want 1", n)
+	}
 	if n := one(`max(gputally_signal_ratio)`); n > 1 {
 		t.Errorf("a device is busy %v of the time", n)
 	}
@@ -197,7 +203,7 @@ func panelQuery(t *testing.T, uid, title string) string {
 // those that this world gives a reason are pending or fire; most are quiet.
 func fires(t *testing.T, p prometheus) {
 	want := []string{"GputallyGPULost", "GputallyUnallocatedUse", "GputallyXID"}
-	quiet := []string{"GputallyAgentDown", "GputallyServerDown", "GputallySourceDown", "GputallyWritesFail", "GputallyRecordsLost", "GputallySpoolFillsUp", "GputallySpoolGrows", "GputallyProgramXID"}
+	quiet := []string{"GputallyAgentDown", "GputallyServerDown", "GputallyWritesFail", "GputallyRecordsLost", "GputallySpoolFillsUp", "GputallySpoolGrows", "GputallyProgramXID"}
 	text, err := get(p.url + "/api/v1/rules")
 	if err != nil {
 		t.Fatal(err)

@@ -142,7 +142,7 @@ func more(t *testing.T, program, library, server string) (address string) {
 	}
 	t.Cleanup(s.Close)
 	ip, port := engine(t)
-	card := s.NVML.GPU("h100-80gb")
+	card := s.NVML.GPU("h100")
 	pod, err := s.Run(stage.PodSpec{Namespace: "ai", Name: "llm-0", Container: "server", Resource: "nvidia.com/gpu", Devices: []string{mocknvml.UUID(card.Index())}, IP: ip,
 		Annotations: map[string]string{demand.AnnotationScrape: "vllm", demand.AnnotationPort: port, demand.AnnotationPoolBytes: "8000000000"}})
 	if err != nil {
@@ -161,10 +161,15 @@ func more(t *testing.T, program, library, server string) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = a.Stop() }) // the test is over
+	t.Cleanup(func() {
+		_ = a.Stop() // the test is over
+		if t.Failed() {
+			t.Logf("the log of node-x's agent:\n%s", a.Log())
+		}
+	})
 	until(t, 30*time.Second, func() string {
-		if text, err := get(a.URL + "/metrics"); err != nil || !strings.Contains(text, "gputally_partition_info{") {
-			return fmt.Sprintf("the agent of node-x shows no GPU: %v\n%s", err, a.Log())
+		if text, err := get(a.URL + "/metrics"); err != nil || !strings.Contains(text, `state="ok"`) {
+			return fmt.Sprintf("the agent of node-x measures no GPU: %v\n%s", err, a.Log())
 		}
 		return ""
 	})
