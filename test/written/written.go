@@ -223,10 +223,13 @@ func (l Line) Check(root func() *cobra.Command) error {
 		return nil
 	}
 	if help, err := c.Flags().GetBool("help"); hole || err == nil && help {
-		if c.HasSubCommands() && c.Flags().NArg() > 0 {
+		if !c.HasSubCommands() || c.Flags().NArg() == 0 {
+			return nil
+		}
+		if c.Args == nil {
 			return fmt.Errorf("%s has no command %s", c.CommandPath(), c.Flags().Arg(0))
 		}
-		return nil
+		return c.Args(c, c.Flags().Args()) // a word that is neither a command nor an argument
 	}
 	if err := c.ValidateRequiredFlags(); err != nil {
 		return err

@@ -59,7 +59,9 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if err := (Line{Words: []string{"price", "show"}, Mention: true}).Check(program); err != nil {
-		t.Errorf("a mention: %v", err)
+	for text, wrong := range map[string]bool{"price show": false, "price sow": true, "price show --to": true} {
+		if err := (Line{Words: strings.Fields(text), Mention: true}).Check(program); (err != nil) != wrong {
+			t.Errorf("a mention of %s: %v", text, err)
+		}
 	}
 }
