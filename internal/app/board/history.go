@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package board
+
+import (
+	"context"
+	"time"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/inquiry"
+	"github.com/gputally/gputally/internal/core/scene"
+	"github.com/gputally/gputally/internal/core/usage"
+)
+
+// Timeline is who had a GPU when. node may be empty where the GPU is on the board.
+func (b *Board) Timeline(ctx context.Context, device gpu.UUID, node string, fromMS, toMS int64) (scene.Timeline, error) {
+	if node == "" {
+		k, ok := b.where(device)
+		if !ok {
+			return scene.Timeline{}, &inquiry.NotFound{What: "GPU", Name: string(device), Hint: "of a GPU that was not seen in the last days, give the node that it was in: node=NAME"}
+		}
+		node = k.node
+	}
+	from, to := time.UnixMilli(fromMS).UTC(), time.UnixMilli(toMS).UTC()
+	d := scene.Draw(device, from, to)
+	up := to.Truncate(time.Hour)
+	if up.Before(to) {
+		up = up.Add(time.Hour)
+	}
+	err := b.walk(ctx, from.Truncate(time.Hour), up, node, func(batches []usage.Batch) {
+		for i := range batches {
+			d.Add(&batches[i])
+		}
+	})
+	if err != nil {
+		return scene.Timeline{}, err
+	}
+	t, seen := d.Timeline()
+	if !seen {
+		t.Node = node // nothing came of it in the time: the gaps say so
+	}
+	return t, nil
+}
+
+// Findings are those that stood in a time, of one node or of all ("").
+func (b *Board) Findings(ctx context.Context, node string, fromMS, toMS int64) ([]scene.StoodFinding, error) {
+	f := scene.NewFindings()
+	from, to := time.UnixMilli(fromMS).UTC(), time.UnixMilli(toMS).UTC()
+	up := to.Truncate(time.Hour)
+	if up.Before(to) {
+		up = up.Add(time.Hour)
+	}
+	err := b.walk(ctx, from.Truncate(time.Hour), up, node, func(batches []usage.Batch) {
+		for i := range batches {
+			f.Add(&batches[i], fromMS, toMS)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f.List(), nil
+}
