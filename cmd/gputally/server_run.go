@@ -16,6 +16,7 @@ import (
 	"github.com/gputally/gputally/internal/adapter/api"
 	"github.com/gputally/gputally/internal/adapter/duck"
 	"github.com/gputally/gputally/internal/adapter/ingest"
+	"github.com/gputally/gputally/internal/adapter/webui"
 	"github.com/gputally/gputally/internal/app/advising"
 	"github.com/gputally/gputally/internal/app/billing"
 	"github.com/gputally/gputally/internal/app/board"
@@ -180,11 +181,16 @@ func (s *ledgerServer) handler(a roles) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	page, err := webui.Handler()
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
+	mux.Handle(webui.Prefix, page)
 	mux.Handle("/api/v1/usage/", ingest.Handler(ingest.Options{Taker: s.ingest, Auth: a.deliver(), Log: s.log}))
-	mux.Handle("/", api.Handler(api.Options{
+	mux.Handle("/", webui.Home(api.Handler(api.Options{
 		Books: s.service, Adviser: s.adviser, Fleet: s.board, Auth: a.people(), Version: versionText(), TempDir: s.uploads(), Log: s.log,
-	}))
+	})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", a.metrics(metrics))

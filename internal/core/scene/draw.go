@@ -106,10 +106,21 @@ func (d *Drawing) find(b *usage.Batch) {
 	d.findings.Add(&of, d.fromMS, d.toMS)
 }
 
-// at is the step that a moment is in.
-func (d *Drawing) at(ms int64) (int, bool) {
-	i := int((ms - d.fromMS) / d.stepMS)
-	return i, ms >= d.fromMS && i < d.n
+// cells are the steps that a piece counts in: the one that it begins in, or, where it
+// is longer than a step, all that it overlaps, as a whole in each: values are means.
+func (d *Drawing) cells(startMS, durationMS int64) (from, to int) {
+	if durationMS <= d.stepMS {
+		if startMS < d.fromMS || startMS >= d.toMS {
+			return 0, 0
+		}
+		from = int((startMS - d.fromMS) / d.stepMS)
+		return from, from + 1
+	}
+	first, end := max(startMS, d.fromMS), min(startMS+durationMS, d.toMS)
+	if first >= end {
+		return 0, 0
+	}
+	return int((first - d.fromMS) / d.stepMS), int((end - d.fromMS + d.stepMS - 1) / d.stepMS)
 }
 
 func (d *Drawing) gap(from, to int64, reason, kind string) {
@@ -135,7 +146,6 @@ func (d *Drawing) part(id gpu.PartitionID) *partDrawing {
 }
 
 func (d *Drawing) partition(r *usage.PartitionRecord) {
-	at, ok := d.at(r.StartMS)
 	p := d.part(r.Partition)
 	if r.StartMS >= p.record.StartMS {
 		p.record = *r
@@ -156,10 +166,14 @@ func (d *Drawing) partition(r *usage.PartitionRecord) {
 	case r.MeasuredMS == 0 && r.DurationMS > 0:
 		d.gap(r.StartMS, r.StartMS+r.DurationMS, reason, "unmeasured")
 	}
-	if !ok {
-		return
-	}
 	p.grade = worse(p.grade, r.Grade)
+	from, to := d.cells(r.StartMS, r.DurationMS)
+	for at := from; at < to; at++ {
+		p.add(at, r)
+	}
+}
+
+func (p *partDrawing) add(at int, r *usage.PartitionRecord) {
 	if read := r.MeasuredMS - r.NoMemoryMS; read > 0 && r.CapacityBytes != nil {
 		p.read[at] += uint64(read)
 		for i, v := range []uint64{r.ReservedByteMS, r.UnattributedByteMS, r.FreeByteMS} {
@@ -191,8 +205,8 @@ func worse(a, b gpu.Grade) gpu.Grade {
 }
 
 func (d *Drawing) holder(r *usage.Record, owners map[string]string) {
-	at, ok := d.at(r.StartMS)
-	if !ok {
+	from, to := d.cells(r.StartMS, r.DurationMS)
+	if from == to {
 		return
 	}
 	p, key := d.part(r.Partition), holderKey{r.Holder, r.Leak}
@@ -203,7 +217,9 @@ func (d *Drawing) holder(r *usage.Record, owners map[string]string) {
 	}
 	h.workload = cmp.Or(owners[r.Holder.PodKey()], h.workload)
 	h.grade, h.peak = worse(h.grade, r.Grade), max(h.peak, r.PeakBytes)
-	h.bytes[at] += r.ByteMS
+	for at := from; at < to; at++ {
+		h.bytes[at] += r.ByteMS
+	}
 }
 
 // joinMS is how far apart pieces of one grant may be to be one bar.
