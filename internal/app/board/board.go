@@ -93,10 +93,12 @@ func (b *Board) Fleet(since uint64) (nodes []*scene.FleetNode, revision uint64, 
 	return nodes, b.revision, full
 }
 
-// where is the node that a GPU was last seen in.
-func (b *Board) where(device gpu.UUID) (key, bool) {
+// where is the node that a GPU was last seen in, and the end of its newest record.
+func (b *Board) where(device gpu.UUID) (k key, at time.Time, ok bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	k, ok := b.devices[device]
-	return k, ok
+	if k, ok = b.devices[device]; ok {
+		at = b.nodes[k].At
+	}
+	return k, at, ok
 }

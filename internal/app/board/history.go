@@ -12,10 +12,14 @@ import (
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
+// alive is how old a node's newest record may be while it delivers every minute and
+// the network is slow: what is missing at the end is on its way then, and no gap.
+const alive = 5 * time.Minute
+
 // Timeline is who had a GPU when. node may be empty where the GPU is on the board.
 func (b *Board) Timeline(ctx context.Context, device gpu.UUID, node string, fromMS, toMS int64) (scene.Timeline, error) {
+	k, newest, ok := b.where(device)
 	if node == "" {
-		k, ok := b.where(device)
 		if !ok {
 			return scene.Timeline{}, &inquiry.NotFound{What: "GPU", Name: string(device), Hint: "of a GPU that was not seen in the last days, give the node that it was in: node=NAME"}
 		}
@@ -23,6 +27,9 @@ func (b *Board) Timeline(ctx context.Context, device gpu.UUID, node string, from
 	}
 	from, to := time.UnixMilli(fromMS).UTC(), time.UnixMilli(toMS).UTC()
 	d := scene.Draw(device, from, to)
+	if ok && k.node == node && b.now().Sub(newest) < alive {
+		d.Until(newest.UnixMilli())
+	}
 	up := to.Truncate(time.Hour)
 	if up.Before(to) {
 		up = up.Add(time.Hour)

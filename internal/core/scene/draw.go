@@ -16,6 +16,7 @@ import (
 type Drawing struct {
 	uuid         gpu.UUID
 	fromMS, toMS int64
+	untilMS      int64 // up to when there should be records
 	stepMS       int64
 	n            int
 	out          Timeline
@@ -56,8 +57,12 @@ func Draw(uuid gpu.UUID, from, to time.Time) *Drawing {
 	step := StepOf(to.Sub(from)).Milliseconds()
 	first := from.UnixMilli() / step * step
 	last := (to.UnixMilli() + step - 1) / step * step
-	return &Drawing{uuid: uuid, fromMS: first, toMS: last, stepMS: step, n: int((last - first) / step), parts: map[gpu.PartitionID]*partDrawing{}, findings: NewFindings()}
+	return &Drawing{uuid: uuid, fromMS: first, toMS: last, untilMS: to.UnixMilli(), stepMS: step, n: int((last - first) / step), parts: map[gpu.PartitionID]*partDrawing{}, findings: NewFindings()}
 }
+
+// Until says up to when there can be records: the window that is under way when a
+// timeline is asked for is no gap. It never makes the time longer.
+func (d *Drawing) Until(ms int64) { d.untilMS = min(d.untilMS, ms) }
 
 // Add takes a batch.
 func (d *Drawing) Add(b *usage.Batch) {

@@ -84,7 +84,7 @@ func (d *Drawing) silence() (out []TimeGap) {
 		say(k.from)
 		at = max(at, k.to)
 	}
-	say(d.toMS)
+	say(d.untilMS)
 	return out
 }
 

@@ -4,7 +4,7 @@ import { html, render, useState, useEffect } from './lib.js';
 import { t, lang, setLang, loadMessages } from './i18n.js';
 import { where, link, kept, onChange } from './state.js';
 import { onUnauthorized, signIn, signOut, signedIn, get } from './api.js';
-import { loadColours } from './colour.js';
+import { loadColours, version } from './colour.js';
 import { Patterns } from './bar.js';
 import { pages } from './pages.js';
 
@@ -52,7 +52,7 @@ function App() {
         <button class="plain" onClick=${() => { theme = next; store('theme', theme); applyTheme(); draw((n) => n + 1); }} title=${t('theme')}>${t('theme.' + theme)}</button>
         ${signedIn() && !out && html`<button class="plain" onClick=${signOut}>${t('sign.out')}</button>`}
       </div></header>
-    ${out ? html`<${SignIn} done=${() => setOut(false)}/>` : html`<main id="main" tabindex="-1"><${page.view} key=${page.name + at.arg} arg=${at.arg} q=${at.q} theme=${document.documentElement.dataset.theme} lang=${lang}/></main>`}`;
+    ${out ? html`<${SignIn} done=${() => setOut(false)}/>` : html`<main id="main" tabindex="-1"><${page.view} key=${page.name + at.arg} arg=${at.arg} q=${at.q} theme=${document.documentElement.dataset.theme + version()} lang=${lang}/></main>`}`;
 }
 
 applyTheme();

@@ -47,7 +47,7 @@ export function layout(g) {
     return { parts: p ? [{ p, from: 0, to: 1, pieces: piecesOf(p) }] : [], stranded: 0 };
   }
   const slices = g.slices || 8;
-  return { slices, stranded: g.stranded_slices || 0, parts: mig.map((p) => ({ p, from: p.start / slices, to: (p.start + (p.size || 1)) / slices, pieces: piecesOf(p) })) };
+  return { slices, stranded: g.stranded_slices || 0, parts: mig.map((p) => ({ p, from: (p.start || 0) / slices, to: ((p.start || 0) + (p.size || 1)) / slices, pieces: piecesOf(p) })) };
 }
 
 // strandedAt is where crossed slices stand: the last of those that nobody has.
@@ -148,7 +148,7 @@ export function paint(c, g, x, y, w, h, colours) {
 // Signals are thin lines on one axis, 0 to 100 %.
 const signalNames = [['busy', 's-busy'], ['sm', 's-sm'], ['tensor', 's-tensor'], ['dram', 's-dram']];
 export function Signals({ s }) {
-  if (!s) return html`<div class="w">${t('signals.none')}</div>`;
+  if (!s || !signalNames.some(([k]) => s[k] !== undefined)) return html`<div class="w">${t('signals.none')}</div>`;
   const text = signalNames.filter(([k]) => s[k] !== undefined).map(([k]) => t('signal.' + k) + ' ' + percent(s[k])).join(' · ');
   return html`<div title=${text + ' — ' + grade(s.grade)}><svg class="sig" viewBox="0 0 1000 17" preserveAspectRatio="none" aria-hidden="true">
     ${signalNames.map(([k, colour], i) => s[k] !== undefined && html`<rect x="0" y=${i * 4.2} width=${Math.max(s[k] * 1000, 2)} height="2.6" ref=${(el) => el && (el.style.fill = 'var(--' + colour + ')')}/>`)}

@@ -5,6 +5,9 @@ import { get } from './api.js';
 
 const of = new Map();
 let ready = null;
+let count = 0;
+// version changes with the colours: what was drawn with others is drawn again.
+export const version = () => count;
 
 export function loadColours() {
   if (ready) return ready;
@@ -22,7 +25,7 @@ export function loadColours() {
 export function offer(names) { for (const n of names) owner(n); }
 
 function owner(name) {
-  if (name && !of.has(name) && of.size < 10) of.set(name, of.size);
+  if (name && !of.has(name) && of.size < 10) { of.set(name, of.size); count++; }
 }
 
 // colourOf is the class of an owner's colour: c0 to c9, or cx.

@@ -27,7 +27,7 @@ function hatch(ctx, colour) {
 
 // Plot draws series: [{label, values, colour, fill, dash, hatched}] over times (seconds).
 // With stacked, they are areas on one another.
-export function Plot({ times, series, stacked, height, format, max, theme, onZoom, sync, label, step, from, to }) {
+export function Plot({ times, series, stacked, height, binary, format, max, theme, onZoom, sync, label, step, from, to }) {
   const box = useRef(), plot = useRef();
   useEffect(() => {
     const el = box.current;
@@ -43,7 +43,7 @@ export function Plot({ times, series, stacked, height, format, max, theme, onZoo
       cursor: { drag: { x: true, y: false, setScale: false }, sync: sync ? { key: sync } : undefined, points: { show: false } },
       select: { show: true },
       scales: { x: { time: true, range: () => [from ?? times[0], to ?? end] }, y: { range: (_, lo, hi) => [0, max || (hi || 1) * 1.02] } },
-      axes: [{ ...axis, values: (_, ticks) => labels(ticks) }, { ...axis, size: LEFT, values: (_, ticks) => ticks.map((v) => (v === null ? '' : format(v))) }],
+      axes: [{ ...axis, space: 84, values: (_, ticks) => labels(ticks) }, { ...axis, size: LEFT, ...(binary ? { incrs: [1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 64].map((n) => n * 1024 ** 3) } : {}), values: (_, ticks) => ticks.map((v) => (v === null ? '' : format(v))) }],
       series: [{}, ...order.map((i) => {
         const s = series[i], c = s.css || cssColour(s.colour);
         return { label: s.label, stroke: stacked ? cssColour('panel') : c, width: stacked ? 0.6 : 1.6, dash: s.dash, spanGaps: false, paths: stacked || s.stepped ? stepped : undefined, points: { show: false },

@@ -7,7 +7,7 @@ import { link, set, hours } from '../state.js';
 import { bytes, number, percent, money, duration, shortUUID, unknown } from '../format.js';
 import { Head, Wait, Trouble, Empty, Fact } from '../parts.js';
 import { Bar, Signals, Legend, nameOf, describe, signalText } from '../bar.js';
-import { offer } from '../colour.js';
+import { offer, loadColours } from '../colour.js';
 import { Heat } from './heat.js';
 
 const POLL = 10000;
@@ -26,7 +26,7 @@ function useFleet() {
         for (const n of f.nodes) nodes.set((n.cluster || '') + '\0' + n.node, n);
         revision = f.revision;
         const list = [...nodes.values()].sort((a, b) => (a.cluster || '').localeCompare(b.cluster || '') || a.node.localeCompare(b.node));
-        if (began) { offerOwners(list); performance.measure('fleet-data', { start: began }); began = 0; }
+        if (began) { await loadColours(); offerOwners(list); performance.measure('fleet-data', { start: began }); began = 0; }
         setState({ nodes: list, now: Date.parse(f.now) });
       } catch (error) {
         if (!stopped) setState((s) => ({ ...s, loading: false, error }));
@@ -117,7 +117,7 @@ function Tile({ n, g, i }) {
   const pods = [...new Set(names)];
   return html`<a class="gpu" href=${link('gpu', g.uuid, { node: n.node })} title=${describe(g)}>
     <div class="l"><span>${i} · ${g.model ? g.model.replace('NVIDIA ', '') : shortUUID(g.uuid)}${g.partitions.some((p) => p.key) ? ' · MIG' : whole[0] && whole[0].mode !== 'none' ? ' · ' + whole[0].mode : ''}</span>
-    <span>${lost && !cap ? t('state.' + lost.state) : cap ? bytes(cap - free) + ' / ' + bytes(cap) : unknown}</span></div>
+    <span>${lost && whole.every((p) => p.state !== 'measured') ? html`<strong>${t('state.' + lost.state)}</strong>` : cap ? bytes(cap - free) + ' / ' + bytes(cap) : unknown}</span></div>
     <${Bar} gpu=${g}/><${Signals} s=${g.signals}/>
     <div class="w">${pods.length ? pods.join(', ') : lost ? lost.reason || t('state.' + lost.state) : t('fleet.nobody')}</div></a>`;
 }

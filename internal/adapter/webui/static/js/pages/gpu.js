@@ -45,8 +45,8 @@ function seriesOf(p) {
 }
 
 function Memory({ p, times, theme, step, from, to }) {
-  const series = useMemo(() => seriesOf(p), [p]);
-  return html`<${Plot} times=${times} series=${series} stacked height=${p.profile ? 120 : 220} max=${p.capacity_bytes} format=${(v) => bytes(v)} theme=${theme} onZoom=${zoom} sync="gpu" label=${t('gpu.memory')} step=${step} from=${from} to=${to}/>`;
+  const series = useMemo(() => seriesOf(p), [p, theme]);
+  return html`<${Plot} times=${times} series=${series} stacked binary height=${p.profile ? 120 : 220} max=${p.capacity_bytes} format=${(v) => bytes(v)} theme=${theme} onZoom=${zoom} sync="gpu" label=${t('gpu.memory')} step=${step} from=${from} to=${to}/>`;
 }
 
 function SignalPlot({ p, times, theme, step, from, to }) {
@@ -82,7 +82,7 @@ export function GPU({ arg, q, theme }) {
     <${Head} title=${html`${(line && line.model) || 'GPU'} <span class="mono soft">${arg}</span>`} question=${t('gpu.question')}><${Range} q=${q} standard="24h"/><//>
     <${Wait} on=${loading} what=${t('gpu.loading')}/><${Trouble} error=${error} retry=${retry}/>
     ${line && html`
-    <div class="panel"><h2>${picture.known ? t('gpu.now', { when: time(Math.min(picture.at, Date.parse(line.to))) }) : t('gpu.nothing')}</h2>${picture.known && html`<${Bar} gpu=${picture.device} big/>`}</div><${Legend}/>
+    <div class="panel"><h2>${picture.known ? t('gpu.now', { when: time(Math.min(picture.at, Date.parse(line.to), Date.now())) }) : t('gpu.nothing')}</h2>${picture.known && html`<${Bar} gpu=${picture.device} big/>`}</div><${Legend}/>
     <div class="panel"><h2>${t('gpu.grants')}</h2><${Lanes} line=${line}/></div>
     <div class="panel"><h2>${t('gpu.memory')}</h2>${memory.length ? memory.map((p) => html`${p.profile && html`<h3>${p.profile} <span class="soft small">${t('gpu.slices', { from: p.start || 0, to: (p.start || 0) + p.size })}</span></h3>`}<${Memory} p=${p} times=${times} theme=${theme} ...${ends}/>`) : html`<p class="soft">${t('gpu.nomemory')}</p>`}
       <p class="small soft">${t('gpu.zoom', { step: duration(line.step_ms) })}</p></div>
