@@ -91,8 +91,8 @@ function Table({ s, by, q, other }) {
 }
 
 // seriesOf are the ten largest and what is left, then the platform's accounts, by time.
-function seriesOf(s, by, unit, from, to) {
-  const step = unit === 'hour' ? 3600000 : 86400000, n = Math.max(1, Math.round((to - from) / step));
+function seriesOf(s, by, unit, began, to) {
+  const step = unit === 'hour' ? 3600000 : 86400000, from = Math.floor(began / step) * step, n = Math.max(1, Math.ceil((to - from) / step));
   const at = (text) => Math.round((Date.parse(unit === 'day' ? text + 'T00:00:00Z' : text) - from) / step);
   const of = new Map();
   for (const r of s.rows) {
@@ -104,21 +104,27 @@ function seriesOf(s, by, unit, from, to) {
     const x = of.get(name), v = Number(r.cost.total);
     x.values[i] += v; x.sum += v;
   }
+  // Where nothing at all was booked nothing is known: a gap, not zero.
+  const known = new Array(n).fill(false);
+  for (const x of of.values()) x.values.forEach((v, i) => { known[i] = known[i] || v !== 0; });
+  for (const x of of.values()) x.values = x.values.map((v, i) => (known[i] ? v : null));
   const all = [...of.values()], own = all.filter((x) => x.row.class !== 'platform').sort((a, b) => b.sum - a.sum);
   const rest = own.splice(10);
   const seen = new Map();
   const out = own.map((x, i) => ({ ...x, colour: by === 'namespace' ? colourOf(x.row.keys.namespace) : 'c' + (i % 10), n: seen.set(x, i) }));
-  if (rest.length) out.push({ label: t('cost.others', { n: rest.length }), values: rest.reduce((a, x) => a.map((v, i) => v + x.values[i]), new Array(n).fill(0)), colour: 'cx' });
+  if (rest.length) out.push({ label: t('cost.others', { n: rest.length }), values: adding(rest, known), colour: 'cx' });
   const platform = all.filter((x) => x.row.class === 'platform');
-  if (platform.length) out.push({ label: t('cost.platform'), values: platform.reduce((a, x) => a.map((v, i) => v + x.values[i]), new Array(n).fill(0)), colour: 'line' });
+  if (platform.length) out.push({ label: t('cost.platform'), values: adding(platform, known), colour: 'line' });
   return { series: out, times: Array.from({ length: n }, (_, i) => (from + i * step) / 1000), step: step / 1000 };
 }
+
+const adding = (list, known) => known.map((k, i) => (k ? list.reduce((a, x) => a + x.values[i], 0) : null));
 
 function Chart({ s, by, unit, from, to, theme }) {
   const { series, times, step } = useMemo(() => seriesOf(s, by, unit, from, to), [s, by, theme]);
   if (!series.length) return html`<p class="soft">${t('cost.nothing')}</p>`;
   return html`<ul class="legend">${series.map((x) => html`<li><span class=${'chip ' + (x.colour === 'line' ? 'b-idle' : 'b-' + x.colour)}></span>${x.label}</li>`)}</ul>
-    <${Plot} times=${times} series=${series} stacked height=${230} format=${(v) => number(v, v && v < 10 ? 1 : 0)} theme=${theme} label=${t('cost.chart')} step=${step} from=${from / 1000} to=${to / 1000}
+    <${Plot} times=${times} series=${series} stacked height=${230} format=${(v) => number(v, v && v < 10 ? 1 : 0)} theme=${theme} label=${t('cost.chart')} step=${step} from=${times[0]} to=${times[times.length - 1] + step}
       onZoom=${(a, b) => set({ from: new Date(a * 1000).toISOString().slice(0, 19) + 'Z', to: new Date(b * 1000).toISOString().slice(0, 19) + 'Z', range: '', month: '' })}/>
     <p class="small soft">${t(unit === 'hour' ? 'cost.perhour' : 'cost.perday', { currency: s.currency })}</p>`;
 }

@@ -23,7 +23,7 @@ export function Heat({ nodes, theme }) {
   useEffect(() => {
     if (!width) return;
     const list = nodes.flatMap((n) => n.shown.map(({ g }) => ({ n, g })));
-    const few = list.length < 1500, w = few ? 44 : 26, h = few ? 12 : 8;
+    const few = list.length < 1500, w = few ? 44 : 24, h = few ? 12 : 7;
     const columns = Math.max(1, Math.floor(width / w)), rows = Math.ceil(list.length / columns);
     const el = canvas.current, scale = devicePixelRatio || 1;
     el.width = width * scale; el.height = rows * h * scale;
@@ -42,6 +42,6 @@ export function Heat({ nodes, theme }) {
   };
   const count = nodes.reduce((n, x) => n + x.shown.length, 0);
   return html`<div class="panel heat"><h2>${t('heat.title', { n: number(count) })}</h2>
-    <canvas ref=${canvas} role="img" aria-label=${t('heat.label', { n: number(count) })} onMouseMove=${(e) => { const x = at(e); setTip(x && { ...x, x: e.clientX, y: e.clientY }); }} onMouseLeave=${() => setTip(null)} onClick=${(e) => { const x = at(e); if (x) location.hash = link('gpu', x.g.uuid, { node: x.n.node }); }}></canvas>
+    <div class="heatbox" tabindex="0" role="group" aria-label=${t('heat.title', { n: number(count) })}><canvas ref=${canvas} role="img" aria-label=${t('heat.label', { n: number(count) })} onMouseMove=${(e) => { const x = at(e); setTip(x && { ...x, x: e.clientX, y: e.clientY }); }} onMouseLeave=${() => setTip(null)} onClick=${(e) => { const x = at(e); if (x) location.hash = link('gpu', x.g.uuid, { node: x.n.node }); }}></canvas></div>
     ${tip && html`<div class="tip" ref=${(el) => { if (el) { el.style.left = Math.min(tip.x + 12, innerWidth - 380) + 'px'; el.style.top = tip.y + 14 + 'px'; } }}><strong>${tip.n.node}</strong><div class="mono">${tip.g.uuid}</div>${describe(tip.g)}</div>`}</div>`;
 }
