@@ -34,6 +34,7 @@ type TimePartition struct {
 	Profile      string       `json:"profile,omitempty"`
 	Start        uint32       `json:"start,omitempty"`
 	Size         uint32       `json:"size,omitempty"`
+	Slices       uint32       `json:"device_slices,omitempty" doc:"Memory slices of the device, in MIG mode."`
 	Mode         gpu.Mode     `json:"mode"`
 	Parent       bool         `json:"mig_parent,omitempty"`
 	Capacity     *uint64      `json:"capacity_bytes,omitempty"`

@@ -77,5 +77,7 @@ export function shortTime(ms) {
 export function day(ms) {
   return new Intl.DateTimeFormat(locale(), { month: 'short', day: 'numeric', timeZone: 'UTC' }).format(new Date(ms));
 }
+// keyTime is the moment of a report's hour (2026-11-03T14Z) or day (2026-11-03).
+export const keyTime = (key) => Date.parse(key.includes('T') ? key.replace(/Z$/, ':00Z') : key + 'T00:00:00Z');
 export const grade = (g) => (g ? t('grade.' + g) : '');
 export const shortUUID = (u) => (u.length > 16 && u.startsWith('GPU-') ? u.slice(0, 12) : u);

@@ -16,10 +16,12 @@ export function stack(series) {
 
 const stepped = uPlot.paths.stepped({ align: 1 });
 
+// hatch is a pattern in a colour on the panel's, so that nothing below shows through.
 function hatch(ctx, colour) {
   const p = document.createElement('canvas');
   p.width = p.height = 8;
   const c = p.getContext('2d');
+  c.fillStyle = cssColour('panel'); c.fillRect(0, 0, 8, 8);
   c.strokeStyle = colour; c.lineWidth = 2;
   c.beginPath(); c.moveTo(-2, 2); c.lineTo(2, -2); c.moveTo(0, 8); c.lineTo(8, 0); c.moveTo(6, 10); c.lineTo(10, 6); c.stroke();
   return ctx.createPattern(p, 'repeat');

@@ -5,7 +5,7 @@ import { html, useMemo, useState } from '../lib.js';
 import { t, has } from '../i18n.js';
 import { useAsk, get, post } from '../api.js';
 import { span, hours, hourSpan, set, link, kept } from '../state.js';
-import { money, nano, fromNano, isZero, gpuHours, percent, unknown, number } from '../format.js';
+import { money, nano, fromNano, isZero, gpuHours, percent, unknown, number, keyTime } from '../format.js';
 import { Head, Wait, Trouble, Range, Command, Empty, Mix, Share } from '../parts.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
@@ -68,7 +68,7 @@ function down(row, by, q) {
   switch (by) {
     case 'namespace': return k.namespace && link('cost', '', { ...time, by: 'workload', ns: k.namespace });
     case 'workload': return k.workload && link('cost', '', { ...time, by: 'pod', ns: k.namespace, workload: k.workload_kind + '/' + k.workload });
-    case 'pod': return k.pod && link('cost', '', { ...time, by: 'gpu', ns: k.namespace, pod: k.pod, explain: k.namespace + '/' + k.pod });
+    case 'pod': return k.pod && link('cost', '', { ...time, by: 'gpu', ns: k.namespace, pod: k.pod, explain: k.pod });
     case 'gpu': return k.gpu && link('gpu', k.gpu, time);
     default: return k[by] && link('cost', '', { ...time, by: 'namespace', in: by + '=' + k[by] });
   }
@@ -80,7 +80,7 @@ function Table({ s, by, q, other }) {
   return html`<div class="scroll"><table><thead><tr><th>${t('dim.' + by)}</th><th class="num">${t('cost.cost')} ${s.currency}</th>${before && html`<th class="num">${t('cost.whatif.col')}</th><th class="num">${t('cost.difference')}</th>`}<th>${t('cost.ofall')}</th><th class="num">${t('cost.allocated')}</th><th class="num" title=${t('cost.used.why')}>${t('cost.used')}</th></tr></thead><tbody>
     ${rows.map((r) => {
       const to = down(r, by, q), name = nameOf(r, by), c = r.cost, b = before && before.get(JSON.stringify([r.keys, r.class, r.account]));
-      return html`<tr class=${r.class === 'platform' ? 'platform' : ''}><td><span class=${'chip b-' + colourFor(r, by)}></span>${to ? html`<a href=${to}>${name}</a>` : name}${by === 'pod' || by === 'workload' ? html` <span class="soft small">${r.keys.namespace || ''}</span>` : ''}
+      return html`<tr class=${r.class === 'platform' ? 'platform' : ''}><td><span class=${'chip b-' + colourFor(r, by)}></span>${to ? html`<a href=${to}>${name}</a>` : name}${by === 'workload' ? html` <span class="soft small">${r.keys.namespace || ''}</span>` : ''}
         ${r.class === 'platform' && html`<div class="small soft">${t('account.' + r.account + '.why')}</div>`}</td>
         <td class="num">${c ? money(c.total) : html`<span title=${t('cost.noprice')}>${t('unknown')}</span>`}<${Mix} parts=${c && c.grades}/></td>
         ${before && html`<td class="num">${b && b.cost ? money(b.cost.total) : unknown}</td><td class="num">${c && b && b.cost ? money(fromNano(nano(b.cost.total) - nano(c.total))) : unknown}</td>`}
@@ -93,7 +93,7 @@ function Table({ s, by, q, other }) {
 // seriesOf are the ten largest and what is left, then the platform's accounts, by time.
 function seriesOf(s, by, unit, began, to) {
   const step = unit === 'hour' ? 3600000 : 86400000, from = Math.floor(began / step) * step, n = Math.max(1, Math.ceil((to - from) / step));
-  const at = (text) => Math.round((Date.parse(unit === 'day' ? text + 'T00:00:00Z' : text) - from) / step);
+  const at = (text) => Math.round((keyTime(text) - from) / step);
   const of = new Map();
   for (const r of s.rows) {
     if (!r.cost) continue;

@@ -13,6 +13,35 @@ import { Lanes } from './lanes.js';
 
 const last = (values) => { for (let i = values.length - 1; i >= 0; i--) if (values[i] !== null) return i; return -1; };
 
+// held are those on a partition at a step: who holds memory, and who was given it and
+// holds none.
+function held(p, i, grants) {
+  const out = p.holders.filter((h) => h.bytes[i] > 0).map((h) => ({ ...h, bytes: h.bytes[i] }));
+  const same = (g, h) => g.pod_uid === h.pod_uid && g.pod === h.pod;
+  for (const g of grants) {
+    const h = out.find((x) => same(g, x));
+    if (h) h.reserved_bytes = g.reserved_bytes;
+    else out.push({ kind: 'pod', namespace: g.namespace, pod: g.pod, pod_uid: g.pod_uid, reserved_bytes: g.reserved_bytes });
+  }
+  return out;
+}
+
+// merged puts MIG instances that stood in the same place one after another into one:
+// an instance that was made anew is another, and the same slices.
+function merged(partitions) {
+  const out = new Map();
+  for (const p of partitions) {
+    const at = p.profile ? p.profile + '@' + (p.start || 0) : p.key, have = out.get(at);
+    if (!have) { out.set(at, p); continue; }
+    const either = (a, b) => a.map((v, i) => v ?? b[i]), known = either(have.free_bytes, p.free_bytes);
+    const filled = (h) => ({ ...h, bytes: h.bytes.map((v, i) => v ?? (known[i] === null ? null : 0)) });
+    const next = { ...have, holders: have.holders.concat(p.holders).map(filled) };
+    for (const k of ['reserve_bytes', 'unattributed_bytes', 'free_bytes', 'busy', 'sm', 'tensor', 'dram', 'power_mw']) next[k] = either(have[k], p[k]);
+    out.set(at, next);
+  }
+  return [...out.values()];
+}
+
 // now is the newest moment of a timeline as a device, for the bar.
 function now(line) {
   const device = { uuid: line.uuid, partitions: [], slices: 0 };
@@ -21,10 +50,10 @@ function now(line) {
   line.partitions.forEach((p, k) => {
     const i = ends[k];
     if (p.mig_parent || i < 0 || i < newest - 1) return;
-    const grants = line.grants.filter((g) => g.partition === p.key && Date.parse(g.to) >= Date.parse(line.from) + (i + 0) * line.step_ms && Date.parse(g.from) <= Date.parse(line.from) + (i + 1) * line.step_ms);
+    const grants = line.grants.filter((g) => g.partition === p.key && Date.parse(g.to) >= Date.parse(line.from) + i * line.step_ms && Date.parse(g.from) <= Date.parse(line.from) + (i + 1) * line.step_ms);
     device.partitions.push({ key: p.profile ? p.key : undefined, profile: p.profile, start: p.start || 0, size: p.size, state: 'measured', mode: p.mode, grade: p.grade, capacity_bytes: p.capacity_bytes, reserve_bytes: p.reserve_bytes[i], unattributed_bytes: p.unattributed_bytes[i], free_bytes: p.free_bytes[i],
-      holders: p.holders.filter((h) => h.bytes[i] > 0).map((h) => ({ ...h, bytes: h.bytes[i], reserved_bytes: (grants.find((g) => g.pod_uid === h.pod_uid && g.pod === h.pod) || {}).reserved_bytes })) });
-    device.slices = Math.max(device.slices, (p.start || 0) + (p.size || 0));
+      holders: held(p, i, grants) });
+    device.slices = Math.max(device.slices, p.device_slices || 0);
   });
   return { device, at: Date.parse(line.from) + (newest + 1) * line.step_ms, known: newest >= 0 };
 }
@@ -64,7 +93,7 @@ function Holders({ line, q }) {
   rows.sort((a, b) => (mean(b.h) || 0) * present(b.h) - (mean(a.h) || 0) * present(a.h));
   return html`<div class="scroll"><table><thead><tr><th>${t('gpu.holder')}</th><th>${t('gpu.workload')}</th><th>${t('gpu.partition')}</th><th class="num">${t('gpu.present')}</th><th class="num">${t('gpu.mean')}</th><th class="num">${t('gpu.peak')}</th><th>${t('grade')}</th></tr></thead><tbody>
     ${rows.map(({ h, p }) => html`<tr><td><span class=${'chip b-' + (h.kind === 'pod' ? colourOf(h.namespace) : 'reserve')}></span>${nameOf(h)} ${h.container && html`<span class="soft small">${h.container}</span>`} ${h.leak && html`<span class="tag critical">${t('bar.leak')}</span>`}</td>
-      <td>${h.workload && h.namespace ? html`<a href=${link('cost', '', { ...kept(q), by: 'pod', ns: h.namespace, workload: h.workload })}>${h.workload}</a>` : unknown}</td><td>${p.profile || t('gpu.whole')}</td><td class="num">${duration(present(h))}</td><td class="num">${bytes(mean(h))}</td><td class="num">${bytes(h.peak_bytes)}</td><td>${grade(h.grade)}</td></tr>`)}</tbody></table></div>`;
+      <td>${h.workload && h.namespace ? html`<a href=${link('workload', h.namespace + '/' + h.workload, kept(q))}>${h.workload}</a>` : unknown}</td><td>${p.profile || t('gpu.whole')}</td><td class="num">${duration(present(h))}</td><td class="num">${bytes(mean(h))}</td><td class="num">${bytes(h.peak_bytes)}</td><td>${grade(h.grade)}</td></tr>`)}</tbody></table></div>`;
 }
 
 export function GPU({ arg, q, theme }) {
@@ -73,11 +102,11 @@ export function GPU({ arg, q, theme }) {
   const path = useMemo(() => '/gpus/' + encodeURIComponent(arg) + '/timeline?' + moments(s) + (q.get('node') ? '&node=' + encodeURIComponent(q.get('node')) : ''), [arg, key, q.get('node')]);
   const { data: line, loading, error, retry } = useAsk(arg ? path : null);
   const times = useMemo(() => (line ? Array.from({ length: line.steps }, (_, i) => Date.parse(line.from) / 1000 + (i * line.step_ms) / 1000) : []), [line]);
-  if (!arg) return html`<${Empty} title=${t('gpu.which')}><a href=${link('fleet')}>${t('page.fleet')}</a><//>`;
   const picture = line && now(line);
   const ends = line ? { from: Date.parse(line.from) / 1000, to: Date.parse(line.to) / 1000, step: line.step_ms / 1000 } : {};
-  const memory = line ? line.partitions.filter((p) => !p.mig_parent && p.free_bytes.some((v) => v !== null)) : [];
+  const memory = useMemo(() => (line ? merged(line.partitions.filter((p) => !p.mig_parent && p.free_bytes.some((v) => v !== null))) : []), [line]);
   const signals = line && (line.partitions.find((p) => !p.profile && p.busy.some((v) => v !== null)) || line.partitions.find((p) => p.busy.some((v) => v !== null)));
+  if (!arg) return html`<${Empty} title=${t('gpu.which')}><a href=${link('fleet')}>${t('page.fleet')}</a><//>`;
   return html`<ul class="crumbs"><li><a href=${link('fleet')}>${t('page.fleet')}</a></li><li><a href=${link('fleet', '', { search: (line && line.node) || q.get('node') || '' })}>${(line && line.node) || q.get('node') || unknown}</a></li><li>GPU</li></ul>
     <${Head} title=${html`${(line && line.model) || 'GPU'} <span class="mono soft">${arg}</span>`} question=${t('gpu.question')}><${Range} q=${q} standard="24h"/><//>
     <${Wait} on=${loading} what=${t('gpu.loading')}/><${Trouble} error=${error} retry=${retry}/>
