@@ -52,7 +52,7 @@ function App() {
         <button class="plain" onClick=${() => { theme = next; store('theme', theme); applyTheme(); draw((n) => n + 1); }} title=${t('theme')}>${t('theme.' + theme)}</button>
         ${signedIn() && !out && html`<button class="plain" onClick=${signOut}>${t('sign.out')}</button>`}
       </div></header>
-    ${out ? html`<${SignIn} done=${() => setOut(false)}/>` : html`<main id="main" tabindex="-1"><${page.view} key=${page.name + at.arg} arg=${at.arg} q=${at.q} theme=${document.documentElement.dataset.theme + version()} lang=${lang}/></main>`}`;
+    ${out ? html`<${SignIn} done=${() => setOut(false)}/>` : html`<main id="main" tabindex="-1"><${page.view} key=${page.name + at.arg + lang} arg=${at.arg} q=${at.q} theme=${document.documentElement.dataset.theme + version()} lang=${lang}/></main>`}`;
 }
 
 applyTheme();

@@ -4,7 +4,8 @@
 import uPlot from '../vendor/uplot-1.6.32.js';
 import { html, useEffect, useRef } from './lib.js';
 import { cssColour } from './colour.js';
-import { locale } from './i18n.js';
+import { locale, t } from './i18n.js';
+import { shortTime } from './format.js';
 
 export const LEFT = 74, RIGHT = 12;
 
@@ -32,7 +33,8 @@ function hatch(ctx, colour) {
 export function Plot({ times, series, stacked, height, binary, format, max, theme, onZoom, sync, label, step, from, to }) {
   const box = useRef(), plot = useRef();
   useEffect(() => {
-    const el = box.current;
+    const el = box.current, tip = document.createElement('div');
+    tip.className = 'tip'; tip.hidden = true;
     const line = cssColour('line'), soft = cssColour('soft');
     const values = stacked ? stack(series.map((s) => s.values)) : series.map((s) => s.values);
     // The highest is drawn first, so that each covers what is below it.
@@ -51,14 +53,46 @@ export function Plot({ times, series, stacked, height, binary, format, max, them
         return { label: s.label, stroke: stacked ? cssColour('panel') : c, width: stacked ? 0.6 : 1.6, dash: s.dash, spanGaps: false, paths: stacked || s.stepped ? stepped : undefined, points: { show: false },
           fill: stacked ? (x) => (s.hatched ? hatch(x.ctx, c) : c) : undefined };
       })],
-      hooks: { setSelect: [(x) => { if (x.select.width > 4 && onZoom) onZoom(x.posToVal(x.select.left, 'x'), x.posToVal(x.select.left + x.select.width, 'x')); }] },
+      hooks: { setCursor: [(x) => say(tip, x, series, times, format)], setSelect: [(x) => { if (x.select.width > 4 && onZoom) onZoom(x.posToVal(x.select.left, 'x'), x.posToVal(x.select.left + x.select.width, 'x')); }] },
     }, [[...times, end], ...order.map((i) => [...values[i], values[i].length ? values[i][values[i].length - 1] : null])], el);
     plot.current = u;
+    u.over.append(tip);
+    u.over.addEventListener('mouseleave', () => { tip.hidden = true; });
     const fit = () => u.setSize({ width: el.clientWidth, height });
     addEventListener('resize', fit);
     return () => { removeEventListener('resize', fit); u.destroy(); };
   }, [times, series, theme, height]);
   return html`<div class="chart" role="img" aria-label=${label} ref=${(el) => { box.current = el; if (el) el.style.minHeight = height + 'px'; }}></div>`;
+}
+
+// most is how many values a note has room for.
+const most = 14;
+
+// say tells the values under the pointer. Unknown is a word, and what is nothing is
+// left out.
+function say(tip, u, series, times, format) {
+  const i = u.cursor.idx, left = u.cursor.left;
+  tip.hidden = i === null || i === undefined || left < 0 || i >= times.length;
+  if (tip.hidden) return;
+  const rows = series.filter((s) => s.values[i] !== 0).reverse();
+  const known = rows.some((s) => s.values[i] !== null);
+  tip.replaceChildren();
+  const add = (text, colour, strong) => {
+    const row = document.createElement(strong ? 'strong' : 'div');
+    if (colour) { const chip = document.createElement('span'); chip.className = 'chip'; chip.style.background = cssColour(colour); row.append(chip); }
+    row.append(text);
+    tip.append(row);
+  };
+  add(shortTime(times[i] * 1000), '', true);
+  if (!known) add(rows.length ? t('unknown') : format(0));
+  else {
+    for (const s of rows.slice(0, most)) if (s.values[i] !== null) add(s.label + '  ' + format(s.values[i]) + (s.grade ? ' · ' + s.grade : ''), s.colour);
+    if (rows.length > most) add('+ ' + (rows.length - most));
+  }
+  const right = left > u.over.clientWidth / 2;
+  tip.style.left = right ? 'auto' : left + 14 + 'px';
+  tip.style.right = right ? u.over.clientWidth - left + 14 + 'px' : 'auto';
+  tip.style.top = '4px';
 }
 
 function labels(ticks) {

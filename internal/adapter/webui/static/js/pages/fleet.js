@@ -26,7 +26,7 @@ function useFleet() {
         for (const n of f.nodes) nodes.set((n.cluster || '') + '\0' + n.node, n);
         revision = f.revision;
         const list = [...nodes.values()].sort((a, b) => (a.cluster || '').localeCompare(b.cluster || '') || a.node.localeCompare(b.node));
-        if (began) { await loadColours(); offerOwners(list); performance.measure('fleet-data', { start: began }); began = 0; }
+        if (began) { await Promise.race([loadColours(), new Promise((done) => { setTimeout(done, 1500); })]); offerOwners(list); performance.measure('fleet-data', { start: began }); began = 0; }
         setState({ nodes: list, now: Date.parse(f.now) });
       } catch (error) {
         if (!stopped) setState((s) => ({ ...s, loading: false, error }));
@@ -187,7 +187,7 @@ export function Fleet({ q, theme }) {
     <//><${Wait} on=${fleet.loading} what=${t('fleet.loading')}/><${Trouble} error=${fleet.error}/>
     <div class="facts">
       <${Fact} k=${t('fleet.gpus')} v=${number(f.gpus)} s=${t('fleet.nodes', { nodes: number(f.nodes) }) + (f.dark ? ' · ' + t('fleet.dark', { n: f.dark }) : '')}/>
-      <${Fact} k=${t('fleet.memory')} v=${f.capacity ? percent(f.used / f.capacity) : unknown} unit=${f.capacity ? bytes(f.used) + ' / ' + bytes(f.capacity) : ''} s=${t('fleet.memory.why')}/>
+      <${Fact} k=${t('fleet.memory')} v=${f.capacity ? percent(f.used / f.capacity) : unknown} s=${f.capacity ? t('fleet.memory.why', { used: bytes(f.used), all: bytes(f.capacity) }) : t('unknown')}/>
       <${Fact} k=${t('fleet.empty')} v=${number(f.idle)} unit=${'/ ' + number(f.gpus)} s=${t('fleet.empty.why')}/>
       <${CostFacts} cost=${cost}/>
       <${Fact} k=${t('fleet.findings')} v=${html`<a href=${link('guardrails')}>${number(grave)}</a>`} s=${t('fleet.findings.why', { critical: f.findings.critical, warning: f.findings.warning })}/>

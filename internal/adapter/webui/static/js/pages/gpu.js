@@ -66,7 +66,7 @@ function seriesOf(p) {
   for (const h of p.holders) {
     const colour = h.kind === 'pod' ? colourOf(h.namespace) : 'reserve', seen = shades.get(colour) || 0;
     shades.set(colour, seen + 1);
-    out.push({ label: nameOf(h), values: h.bytes, colour, css: undefined, holder: h, n: seen });
+    out.push({ label: nameOf(h), values: h.bytes, colour, css: undefined, holder: h, grade: grade(h.grade), n: seen });
   }
   out.push({ label: t('bar.reserve'), values: p.reserve_bytes, colour: 'reserve' });
   out.push({ label: t('bar.unattributed'), values: p.unattributed_bytes, colour: 'unattr' });
