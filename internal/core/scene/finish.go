@@ -33,7 +33,7 @@ func (d *Drawing) Timeline() (t Timeline, ok bool) {
 
 func (p *partDrawing) finish(id gpu.PartitionID, n int) TimePartition {
 	r := &p.record
-	out := TimePartition{Key: id.String(), Profile: r.Profile, Start: r.Placement.Start, Size: r.Placement.Size, Slices: r.DeviceSlices, Mode: r.Mode, Parent: r.MIGParent, Capacity: r.CapacityBytes, Grade: p.grade, Holders: []TimeHolder{}}
+	out := TimePartition{Key: id.String(), Profile: r.Profile, Start: r.Placement.Start, Size: r.Placement.Size, Slices: r.DeviceSlices, Stranded: r.StrandedSlices, Mode: r.Mode, Parent: r.MIGParent, Capacity: r.CapacityBytes, Grade: p.grade, Holders: []TimeHolder{}}
 	for i, to := range []*[]*uint64{&out.Reserve, &out.Unattributed, &out.Free} {
 		*to = means(p.sums[i], p.read)
 	}

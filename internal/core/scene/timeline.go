@@ -35,6 +35,7 @@ type TimePartition struct {
 	Start        uint32       `json:"start,omitempty"`
 	Size         uint32       `json:"size,omitempty"`
 	Slices       uint32       `json:"device_slices,omitempty" doc:"Memory slices of the device, in MIG mode."`
+	Stranded     uint32       `json:"stranded_slices,omitempty" doc:"Of a device in MIG mode: how many slices no further instance could cover, last."`
 	Mode         gpu.Mode     `json:"mode"`
 	Parent       bool         `json:"mig_parent,omitempty"`
 	Capacity     *uint64      `json:"capacity_bytes,omitempty"`

@@ -48,7 +48,12 @@ export async function post(path, body, signal) {
 // save fetches a file with the token, and hands it to the browser.
 export async function save(path, name) {
   const resp = await answered(await fetch('/api/v1' + path, { headers: headers() }));
-  const url = URL.createObjectURL(await resp.blob());
+  hand(await resp.blob(), name);
+}
+
+// hand gives the browser a file.
+export function hand(blob, name) {
+  const url = URL.createObjectURL(blob);
   const a = document.createElement('a');
   a.href = url; a.download = name;
   document.body.append(a); a.click(); a.remove();

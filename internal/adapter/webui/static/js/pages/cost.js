@@ -3,7 +3,7 @@
 // charge came about; the total always beside what the nodes cost.
 import { html, useMemo, useState } from '../lib.js';
 import { t, has } from '../i18n.js';
-import { useAsk, get, post } from '../api.js';
+import { useAsk, get, post, hand } from '../api.js';
 import { span, hours, hourSpan, set, link, kept } from '../state.js';
 import { money, nano, fromNano, isZero, gpuHours, percent, unknown, number, keyTime } from '../format.js';
 import { Head, Wait, Trouble, Range, Command, Empty, Mix, Share } from '../parts.js';
@@ -129,6 +129,13 @@ function Chart({ s, by, unit, from, to, theme }) {
     <p class="small soft">${t(unit === 'hour' ? 'cost.perhour' : 'cost.perday', { currency: s.currency })}</p>`;
 }
 
+// csv is the table as it is on the screen, with exact amounts.
+function csv(s, by) {
+  const cell = (v) => '"' + String(v ?? '').replace(/"/g, '""') + '"';
+  const head = byOf(by).concat('class', 'account', 'cost_' + s.currency, 'allocated_gpu_ms', 'used_gpu_ms', 'reserved_unused_gpu_ms');
+  return [head].concat(sorted(s.rows).map((r) => byOf(by).map((k) => r.keys[k]).concat(r.class, r.account, r.cost && r.cost.total, r.quantities.allocated_gpu_ms, r.quantities.used_gpu_ms, r.quantities.reserved_unused_gpu_ms))).map((x) => x.map(cell).join(',')).join('\r\n') + '\r\n';
+}
+
 function Explain({ q, s }) {
   const pod = q.get('explain');
   const { data, loading, error } = useAsk(pod ? '/explanation?limit=3&pod=' + encodeURIComponent(pod) + '&' + hours(s) : null);
@@ -172,7 +179,7 @@ export function Cost({ q, theme }) {
       return html`<section key=${x.currency}>
         ${x.unpriced.gpu_ms > 0 && html`<div class="note warn">${t('cost.unpriced.note', { n: gpuHours(x.unpriced.gpu_ms) })} <code>gputally price check</code></div>`}
         ${x.currency && html`<div class="panel">${!w.list.length ? html`<${Balance} s=${x}/>` : html`<p>${t('cost.total')} <strong>${x.total.cost ? money(x.total.cost.total) : unknown} ${x.currency}</strong> <span class="soft small">${t('cost.filtered')}</span></p>`}${c && html`<${Chart} s=${c} by=${by} unit=${unit} from=${from} to=${to} theme=${theme}/>`}</div>`}
-        <div class="panel"><${Table} s=${x} by=${by} q=${q} other=${other}/></div></section>`;
+        <div class="panel"><${Table} s=${x} by=${by} q=${q} other=${other}/><p></p><button class="noprint" onClick=${() => hand(new Blob([csv(x, by)], { type: 'text/csv' }), 'cost-' + by + '.csv')}>${t('cost.csv')}</button></div></section>`;
     })}
     <${Explain} q=${q} s=${s}/>
     <${Command} line=${'gputally report ' + (s.month ? '--month ' + s.month : '--since ' + (s.range || '7d')) + ' --by ' + byOf(by).join(',') + w.list.map((f) => ' --where ' + f.by + '=' + f.in).join('')}/>`;

@@ -33,9 +33,10 @@ function merged(partitions) {
   for (const p of partitions) {
     const at = p.profile ? p.profile + '@' + (p.start || 0) : p.key, have = out.get(at);
     if (!have) { out.set(at, p); continue; }
-    const either = (a, b) => a.map((v, i) => v ?? b[i]), known = either(have.free_bytes, p.free_bytes);
-    const filled = (h) => ({ ...h, bytes: h.bytes.map((v, i) => v ?? (known[i] === null ? null : 0)) });
-    const next = { ...have, holders: have.holders.concat(p.holders).map(filled) };
+    // In a step that both were in the newer one counts.
+    const either = (a, b) => a.map((v, i) => b[i] ?? v), known = either(have.free_bytes, p.free_bytes);
+    const filled = (older) => (h) => ({ ...h, bytes: h.bytes.map((v, i) => (known[i] === null ? null : older && p.free_bytes[i] !== null ? 0 : v ?? 0)) });
+    const next = { ...have, holders: have.holders.map(filled(true)).concat(p.holders.map(filled(false))) };
     for (const k of ['reserve_bytes', 'unattributed_bytes', 'free_bytes', 'busy', 'sm', 'tensor', 'dram', 'power_mw']) next[k] = either(have[k], p[k]);
     out.set(at, next);
   }
@@ -44,7 +45,8 @@ function merged(partitions) {
 
 // now is the newest moment of a timeline as a device, for the bar.
 function now(line) {
-  const device = { uuid: line.uuid, partitions: [], slices: 0 };
+  const parent = line.partitions.find((p) => p.mig_parent);
+  const device = { uuid: line.uuid, partitions: [], slices: 0, stranded_slices: parent && parent.stranded_slices };
   const ends = line.partitions.map((p) => last(p.free_bytes));
   const newest = Math.max(...ends);
   line.partitions.forEach((p, k) => {
