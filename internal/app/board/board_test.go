@@ -12,6 +12,7 @@ import (
 	"github.com/gputally/gputally/internal/adapter/duck"
 	"github.com/gputally/gputally/internal/app/board"
 	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/scene"
 	"github.com/gputally/gputally/internal/core/usage"
 	"github.com/gputally/gputally/test/memstore"
 )
@@ -80,6 +81,32 @@ func TestBoardSurvivesARestart(t *testing.T) {
 	found, err := again.Findings(t.Context(), "", memstore.Start.UnixMilli(), memstore.End.UnixMilli())
 	if err != nil || len(found) == 0 {
 		t.Errorf("%d findings, %v", len(found), err)
+	}
+	sameFindings(t, store, again, all)
+}
+
+// sameFindings: the findings of the store are those of the records, also once the hours
+// are sealed.
+func sameFindings(t *testing.T, store *duck.Store, b *board.Board, all []usage.Batch) {
+	t.Helper()
+	want := scene.NewFindings()
+	for i := range all {
+		want.Add(&all[i], memstore.Start.UnixMilli(), memstore.End.UnixMilli())
+	}
+	for range 2 {
+		got, err := b.Findings(t.Context(), "", memstore.Start.UnixMilli(), memstore.End.UnixMilli())
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := json.Marshal(want.List())
+		if c, _ := json.Marshal(got); string(a) != string(c) {
+			t.Errorf("of the records:\n%s\nof the store:\n%s", a, c)
+		}
+		for hour := memstore.Start; hour.Before(memstore.End); hour = hour.Add(time.Hour) {
+			if err := store.Seal(t.Context(), hour); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

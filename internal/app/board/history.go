@@ -53,17 +53,24 @@ func (b *Board) Timeline(ctx context.Context, device gpu.UUID, node string, from
 func (b *Board) Findings(ctx context.Context, node string, fromMS, toMS int64) ([]scene.StoodFinding, error) {
 	f := scene.NewFindings()
 	from, to := time.UnixMilli(fromMS).UTC(), time.UnixMilli(toMS).UTC()
-	up := to.Truncate(time.Hour)
-	if up.Before(to) {
-		up = up.Add(time.Hour)
-	}
-	err := b.walk(ctx, from.Truncate(time.Hour), up, node, func(batches []usage.Batch) {
-		for i := range batches {
-			f.Add(&batches[i], fromMS, toMS)
+	for x, err := range b.journal.Findings(ctx, from.Add(-time.Hour), to, node) { // a window may have begun before
+		if err != nil {
+			return nil, err
 		}
-	})
-	if err != nil {
-		return nil, err
+		f.Add(&x, fromMS, toMS)
 	}
+	b.newestOf(f, fromMS, toMS)
 	return f.List(), nil
+}
+
+// newestOf tells findings where the newest record of each node in the time ends, and
+// to which workloads the pods belong that are on the board.
+func (b *Board) newestOf(f *scene.Findings, fromMS, toMS int64) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, n := range b.nodes {
+		if at := n.At.UnixMilli(); at > fromMS && at <= toMS+n.DurationMS {
+			f.Saw(n)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gputally/gputally/internal/core/rating"
+	"github.com/gputally/gputally/internal/core/usage"
 )
 
 // Journal reads the records that were accepted.
@@ -19,4 +20,8 @@ type Journal interface {
 	// Machines are those that stood behind the names of nodes in [from, to), with
 	// the time of their first and last records. node "" is all.
 	Machines(ctx context.Context, from, to time.Time, node string) ([]rating.Machine, error)
+	// Findings walks the windows that began in the hours of [from, to) and have
+	// findings, of one node or of all (""), without any other record. An error is
+	// yielded last.
+	Findings(ctx context.Context, from, to time.Time, node string) iter.Seq2[usage.Batch, error]
 }

@@ -69,6 +69,30 @@ func (f *Findings) Add(b *usage.Batch, fromMS, toMS int64) {
 	}
 }
 
+// Saw takes the newest record of a node: what stands is in it, and pods of findings
+// belong to the workloads that it names.
+func (f *Findings) Saw(n *FleetNode) {
+	node := n.Cluster + "\x00" + n.Node
+	if n.Gap == "" && n.At.After(f.last[node]) {
+		f.last[node] = n.At
+	}
+	owners := map[string]string{}
+	for _, g := range n.GPUs {
+		for _, p := range g.Partitions {
+			for _, h := range p.Holders {
+				if h.Workload != "" {
+					owners[h.Namespace+"/"+h.Pod] = h.Workload
+				}
+			}
+		}
+	}
+	for _, x := range f.of {
+		if x.Workload == "" && x.Cluster == n.Cluster && x.Node == n.Node {
+			x.Workload = owners[x.Account]
+		}
+	}
+}
+
 // keyOf says which findings are the same one: processes and counts change while it
 // stands.
 func keyOf(f *attribution.Finding) string {
