@@ -66,6 +66,7 @@ func TestPages(t *testing.T) {
 		{"statement", "statement", []string{"not final", "非最终"}},
 		{"guardrails", "guardrails?range=7d", []string{"Who is where they should not be", "谁出现在不该出现的地方"}},
 	}
+	t.Run("drilling", func(t *testing.T) { drilling(t, b, server) })
 	for i, look := range []struct {
 		lang, theme   string
 		width, height int64
@@ -88,6 +89,30 @@ func TestPages(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// drilling follows one row of the cost table down to how its charges came about and to
+// its GPU, and reads the value under the pointer there.
+func drilling(t *testing.T, b *tab, server string) {
+	b.size(t, 1440, 900)
+	b.visit(t, server+"/ui/?lang=en&theme=light#/cost?range=7d&by=pod&ns=inference")
+	b.do(t, chromedp.Click(`//a[contains(text(), "inference/vllm-mistral-0")]`))
+	b.do(t, chromedp.WaitVisible("pre"))
+	b.settle(t)
+	if text := b.text(t); !strings.Contains(text, "The hour, divided again, comes to the same.") {
+		t.Errorf("no explanation:\n%s", text)
+	}
+	b.do(t, chromedp.Click(`//td/a[contains(@href, "#/gpu/")]`))
+	b.do(t, chromedp.WaitVisible(".u-over"))
+	b.settle(t)
+	const move = `(() => { const o = document.querySelector('.u-over'), r = o.getBoundingClientRect(); const at = (x) => ({clientX: r.left + r.width * x, clientY: r.top + 20, bubbles: true, buttons: 1});
+		o.dispatchEvent(new MouseEvent('mousemove', at(0.9))); return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelector('.tip').innerText)))); })()`
+	if tip := script[string](t, b, move, chromedp.EvalAwaitPromise); !strings.Contains(tip, "vllm-mistral-0") || !strings.Contains(tip, "GiB · measured") {
+		t.Errorf("under the pointer is %q", tip)
+	}
+	for _, c := range b.complaints() {
+		t.Error(c)
 	}
 }
 
@@ -145,6 +170,7 @@ func TestTenThousand(t *testing.T) {
 	data, tiles := script[float64](t, b, `performance.getEntriesByName('fleet-data')[0].duration`), script[int](t, b, countTiles)
 	fmt.Printf("fleet page of 10,000 GPUs: data after %.0f ms, all bars painted %.0f ms after the navigation, settled after %s; %d of 10,000 as elements\n", data, painted, whole.Round(time.Millisecond), tiles)
 	b.picture(t, "fleet-10000-en-light-1440x900")
+	b.accessible(t, "10,000 GPUs")
 	if tiles == 0 || tiles > 400 {
 		t.Errorf("%d tiles: only what is on the screen should be there", tiles)
 	}

@@ -56,9 +56,12 @@ function Balance({ s }) {
 
 const usedOf = (x) => (x.quantities.allocated_gpu_ms ? x.quantities.used_gpu_ms / x.quantities.allocated_gpu_ms : null);
 
-function colourFor(row, by) {
+// colourFor is a row's colour in the chart: the owner's, or, of what no owner's colour
+// tells apart, that of its place.
+function colourFor(row, by, place) {
   if (row.class === 'platform') return 'idle';
-  return row.keys && row.keys.namespace ? colourOf(row.keys.namespace) : by === 'namespace' ? colourOf(row.keys.namespace) : 'cx';
+  if (by === 'namespace') return colourOf(row.keys.namespace);
+  return place < 10 && !row.others ? 'c' + place : 'cx';
 }
 
 // down is where a row leads.
@@ -78,13 +81,13 @@ function Table({ s, by, q, other }) {
   const rows = sorted(s.rows), total = s.total.cost ? Number(s.total.cost.total) : 0;
   const before = other && new Map(other.rows.map((r) => [JSON.stringify([r.keys, r.class, r.account]), r]));
   return html`<div class="scroll"><table><thead><tr><th>${t('dim.' + by)}</th><th class="num">${t('cost.cost')} ${s.currency}</th>${before && html`<th class="num">${t('cost.whatif.col')}</th><th class="num">${t('cost.difference')}</th>`}<th>${t('cost.ofall')}</th><th class="num">${t('cost.allocated')}</th><th class="num" title=${t('cost.used.why')}>${t('cost.used')}</th></tr></thead><tbody>
-    ${rows.map((r) => {
-      const to = down(r, by, q), name = nameOf(r, by), c = r.cost, b = before && before.get(JSON.stringify([r.keys, r.class, r.account]));
-      return html`<tr class=${r.class === 'platform' ? 'platform' : ''}><td><span class=${'chip b-' + colourFor(r, by)}></span>${to ? html`<a href=${to}>${name}</a>` : name}${by === 'workload' ? html` <span class="soft small">${r.keys.namespace || ''}</span>` : ''}
+    ${rows.map((r, place) => {
+      const colour = colourFor(r, by, place), to = down(r, by, q), name = nameOf(r, by), c = r.cost, b = before && before.get(JSON.stringify([r.keys, r.class, r.account]));
+      return html`<tr class=${r.class === 'platform' ? 'platform' : ''}><td><span class=${'chip b-' + colour}></span>${to ? html`<a href=${to}>${name}</a>` : name}${by === 'workload' ? html` <span class="soft small">${r.keys.namespace || ''}</span>` : ''}
         ${r.class === 'platform' && html`<div class="small soft">${t('account.' + r.account + '.why')}</div>`}</td>
         <td class="num">${c ? money(c.total) : html`<span title=${t('cost.noprice')}>${t('unknown')}</span>`}<${Mix} parts=${c && c.grades}/></td>
         ${before && html`<td class="num">${b && b.cost ? money(b.cost.total) : unknown}</td><td class="num">${c && b && b.cost ? money(fromNano(nano(b.cost.total) - nano(c.total))) : unknown}</td>`}
-        <td>${c && total ? html`<${Share} of=${Number(c.total) / total} colour=${colourFor(r, by)}/> ${percent(Number(c.total) / total, 1)}` : ''}</td>
+        <td>${c && total ? html`<${Share} of=${Number(c.total) / total} colour=${colour}/> ${percent(Number(c.total) / total, 1)}` : ''}</td>
         <td class="num">${r.class === 'platform' ? unknown : gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.class === 'platform' ? unknown : percent(usedOf(r))}</td></tr>`;
     })}
     <tr class="total"><td>${t('cost.sum')}</td><td class="num">${s.total.cost ? money(s.total.cost.total) : unknown}<${Mix} parts=${s.total.cost && s.total.cost.grades}/></td>${before && html`<td class="num">${other.total.cost ? money(other.total.cost.total) : unknown}</td><td class="num">${s.total.cost && other.total.cost ? money(fromNano(nano(other.total.cost.total) - nano(s.total.cost.total))) : unknown}</td>`}<td></td><td class="num">${gpuHours(s.total.quantities.allocated_gpu_ms)}</td><td class="num">${percent(usedOf(s.total))}</td></tr></tbody></table></div>`;
