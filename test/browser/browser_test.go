@@ -4,6 +4,8 @@ package browser
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +66,7 @@ func TestPages(t *testing.T) {
 		{"truth", "truth?range=7d", []string{"All workloads", "全部负载"}},
 		{"utilization", "utilization", []string{"What it does not say", "不代表"}},
 		{"statement", "statement", []string{"not final", "非最终"}},
+		{"statement-team", "statement?team=train", []string{"PyTorchJob/llama-pretrain", "PyTorchJob/llama-pretrain"}},
 		{"guardrails", "guardrails?range=7d", []string{"Who is where they should not be", "谁出现在不该出现的地方"}},
 	}
 	t.Run("drilling", func(t *testing.T) { drilling(t, b, server) })
@@ -106,6 +109,9 @@ func drilling(t *testing.T, b *tab, server string) {
 	b.do(t, chromedp.Click(`//td/a[contains(@href, "#/gpu/")]`))
 	b.do(t, chromedp.WaitVisible(".u-over"))
 	b.settle(t)
+	if pieces := script[int](t, b, `document.querySelectorAll('svg.bar.big g').length`); pieces < 3 {
+		t.Errorf("the bar of a GPU that is in use has %d pieces", pieces)
+	}
 	const move = `(() => { const o = document.querySelector('.u-over'), r = o.getBoundingClientRect(); const at = (x) => ({clientX: r.left + r.width * x, clientY: r.top + 20, bubbles: true, buttons: 1});
 		o.dispatchEvent(new MouseEvent('mousemove', at(0.9))); return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelector('.tip').innerText)))); })()`
 	if tip := script[string](t, b, move, chromedp.EvalAwaitPromise); !strings.Contains(tip, "vllm-mistral-0") || !strings.Contains(tip, "GiB · measured") {
@@ -162,6 +168,8 @@ func TestTenThousand(t *testing.T) {
 		ask(t, server+"/api/v1/fleet", &f)
 		return len(f.Nodes) == 1250
 	})
+	answer, wire := onTheWire(t, server+"/api/v1/fleet")
+	fmt.Printf("/api/v1/fleet of 10,000 GPUs: %s, %d bytes on the wire\n", answer.Round(time.Millisecond), wire)
 	began := time.Now()
 	b.visit(t, server+"/ui/?lang=en&theme=light#/fleet")
 	whole := time.Since(began)
@@ -184,6 +192,28 @@ func TestTenThousand(t *testing.T) {
 	for _, c := range b.complaints() {
 		t.Error(c)
 	}
+}
+
+// onTheWire asks as a browser does, compressed, and says how long the whole answer took
+// and how large it is.
+func onTheWire(t *testing.T, url string) (time.Duration, int64) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept-Encoding", "gzip")
+	began := time.Now()
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err != nil || resp.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatal(err, resp.Header)
+	}
+	return time.Since(began), n
 }
 
 // large is the newest minute of many nodes with 8 GPUs each.

@@ -7,7 +7,7 @@ import { cssColour } from './colour.js';
 import { locale, t } from './i18n.js';
 import { shortTime } from './format.js';
 
-export const LEFT = 74, RIGHT = 12;
+export const LEFT = 74, RIGHT = 28;
 
 // stack adds series up, from the bottom: null where any of them is unknown.
 export function stack(series) {

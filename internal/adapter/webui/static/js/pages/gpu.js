@@ -55,8 +55,9 @@ function now(line) {
     const grants = line.grants.filter((g) => g.partition === p.key && Date.parse(g.to) >= Date.parse(line.from) + i * line.step_ms && Date.parse(g.from) <= Date.parse(line.from) + (i + 1) * line.step_ms);
     device.partitions.push({ key: p.profile ? p.key : undefined, profile: p.profile, start: p.start || 0, size: p.size, state: 'measured', mode: p.mode, grade: p.grade, capacity_bytes: p.capacity_bytes, reserve_bytes: p.reserve_bytes[i], unattributed_bytes: p.unattributed_bytes[i], free_bytes: p.free_bytes[i],
       holders: held(p, i, grants) });
-    device.slices = Math.max(device.slices, p.device_slices || 0);
+    if (p.profile) device.slices = Math.max(device.slices, p.device_slices || 0);
   });
+  if (parent && !device.partitions.length) device.slices = parent.device_slices;
   return { device, at: Date.parse(line.from) + (newest + 1) * line.step_ms, known: newest >= 0 };
 }
 
