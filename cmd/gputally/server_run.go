@@ -16,8 +16,10 @@ import (
 	"github.com/gputally/gputally/internal/adapter/api"
 	"github.com/gputally/gputally/internal/adapter/duck"
 	"github.com/gputally/gputally/internal/adapter/ingest"
+	"github.com/gputally/gputally/internal/adapter/webui"
 	"github.com/gputally/gputally/internal/app/advising"
 	"github.com/gputally/gputally/internal/app/billing"
+	"github.com/gputally/gputally/internal/app/board"
 	"github.com/gputally/gputally/internal/app/server"
 	"github.com/gputally/gputally/internal/core/pricing"
 )
@@ -33,6 +35,7 @@ type ledgerServer struct {
 	record  *advising.Recorder
 	adviser *advising.Service
 	service *billing.Service
+	board   *board.Board
 }
 
 // serveLedger opens the ledger and serves it until ctx ends.
@@ -80,7 +83,8 @@ func openLedger(ctx context.Context, f *serverFlags, loader billing.Loader, log 
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	s.ingest = server.NewIngest(store, server.IngestConfig{Log: log})
+	s.board = board.New(store, nil)
+	s.ingest = server.NewIngest(store, server.IngestConfig{Log: log, Seen: s.board.Take})
 	s.keeper = server.NewKeeper(store, server.KeeperConfig{SealAfter: f.sealAfter, Keep: f.keepUsage, Log: log})
 	s.rater = billing.NewRater(store, shelf, billing.RaterConfig{Late: f.late, Sets: f.sets, Log: log})
 	s.service = billing.NewService(store, shelf, s.rater, billing.ServiceConfig{
@@ -160,6 +164,11 @@ func (s *ledgerServer) serve(ctx context.Context, listen func(context.Context) e
 	part("look at what workloads did", s.record.Run)
 	part("advise", s.adviser.Run)
 	part("back up", s.backups)
+	wg.Go(func() {
+		if err := s.board.Fill(inner); err != nil && inner.Err() == nil {
+			s.log.Warn("what was last known of the nodes could not be read; they are shown as they deliver", "error", err)
+		}
+	})
 	err := listen(ctx)
 	end()
 	wg.Wait()
@@ -172,11 +181,16 @@ func (s *ledgerServer) handler(a roles) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	page, err := webui.Handler()
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
+	mux.Handle(webui.Prefix, page)
 	mux.Handle("/api/v1/usage/", ingest.Handler(ingest.Options{Taker: s.ingest, Auth: a.deliver(), Log: s.log}))
-	mux.Handle("/", api.Handler(api.Options{
-		Books: s.service, Adviser: s.adviser, Auth: a.people(), Version: versionText(), TempDir: s.uploads(), Log: s.log,
-	}))
+	mux.Handle("/", webui.Home(api.Handler(api.Options{
+		Books: s.service, Adviser: s.adviser, Fleet: s.board, Auth: a.people(), Version: versionText(), TempDir: s.uploads(), Log: s.log,
+	})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", a.metrics(metrics))

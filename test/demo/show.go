@@ -104,7 +104,7 @@ func (d *demo) invite() {
 	if d.server.url != "http://127.0.0.1:9403" {
 		where = " --server " + d.server.url
 	}
-	fmt.Fprintf(d.out, "\nAll of it goes on running. On the nodes:\n")
+	fmt.Fprintf(d.out, "\nOpen %s/ui/ in a browser. All of it goes on running. On the nodes:\n", d.server.url)
 	for _, n := range d.nodes {
 		fmt.Fprintf(d.out, "\n  %s  (cluster %s, %s)\n", n.Name, n.Cluster, n.agent.url)
 		for _, s := range scenes[n.Name] {

@@ -68,6 +68,8 @@ func (l Limits) withDefaults() Limits {
 type Options struct {
 	Books   Books
 	Adviser Adviser
+	// Fleet answers what is on the GPUs; nil: this server does not know.
+	Fleet Fleet
 	// Auth says who may do what. nil lets everybody who can reach the address.
 	Auth    Auth
 	Limits  Limits
@@ -120,6 +122,7 @@ func (h *handler) routes() {
 	h.routeExports()
 	h.routeBackups()
 	h.routeAdvice()
+	h.routeFleet()
 }
 
 // around is what every request passes through, those to no path too.
@@ -133,7 +136,9 @@ func (h *handler) around(mux *http.ServeMux) http.Handler {
 			h.astray(mux, w, r)
 			return
 		}
-		mux.ServeHTTP(w, r)
+		out, finish := compressed(w, r)
+		defer finish()
+		mux.ServeHTTP(out, r)
 	})
 }
 

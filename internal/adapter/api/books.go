@@ -8,9 +8,11 @@ import (
 	"iter"
 
 	"github.com/gputally/gputally/internal/core/bill"
+	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/ledger"
 	"github.com/gputally/gputally/internal/core/report"
+	"github.com/gputally/gputally/internal/core/scene"
 )
 
 // Books answers what is asked of the ledger. Times are Unix milliseconds.
@@ -84,4 +86,17 @@ type Writer interface {
 	// Backup copies the store to a new directory on the server, below the one for
 	// backups. name may be empty: the time names it.
 	Backup(ctx context.Context, name string) (inquiry.BackupMade, error)
+}
+
+// Fleet answers what is on the GPUs, now and before. Errors have the forms that
+// those of Books have.
+type Fleet interface {
+	// Fleet is the nodes that changed after a revision, by cluster and name, and the
+	// revision that this is. full says that it is all of them. Nothing of it is changed.
+	Fleet(since uint64) (nodes []*scene.FleetNode, revision uint64, full bool)
+	// Timeline is who had a GPU in [fromMS, toMS). node may be empty where the GPU was
+	// seen lately.
+	Timeline(ctx context.Context, device gpu.UUID, node string, fromMS, toMS int64) (scene.Timeline, error)
+	// Findings are those that stood in [fromMS, toMS), of one node or of all ("").
+	Findings(ctx context.Context, node string, fromMS, toMS int64) ([]scene.StoodFinding, error)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gputally/gputally/internal/adapter/api"
 	"github.com/gputally/gputally/internal/adapter/api/client"
+	"github.com/gputally/gputally/internal/app/board"
 	"github.com/gputally/gputally/test/memstore"
 )
 
@@ -45,6 +46,7 @@ func serve(t *testing.T, books api.Books, change func(*api.Options)) (*httptest.
 	o := api.Options{Books: books, Version: "v1-test", TempDir: t.TempDir(), Now: func() time.Time { return now }}
 	if l, ok := books.(*memstore.Ledger); ok {
 		o.Adviser = l.Adviser
+		o.Fleet = fleetOf(t, l)
 	}
 	if change != nil {
 		change(&o)
@@ -56,6 +58,17 @@ func serve(t *testing.T, books api.Books, change func(*api.Options)) (*httptest.
 		t.Fatal(err)
 	}
 	return s, c
+}
+
+// fleetOf is the board over a ledger's records. Its clock stands at their end: a board
+// shows what was heard of in the last days.
+func fleetOf(t *testing.T, l *memstore.Ledger) *board.Board {
+	t.Helper()
+	b := board.New(l.Store, func() time.Time { return memstore.End })
+	if err := b.Fill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // month is the time of the records.

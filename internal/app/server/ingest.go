@@ -26,7 +26,10 @@ type IngestConfig struct {
 	QueueRows int
 	// CheckpointEvery is how long an accepted batch waits to become durable (10 s).
 	CheckpointEvery time.Duration
-	Log             *slog.Logger
+	// Seen, where it is set, is handed what was written, new or not, in order and
+	// before the callers are answered. It must not take long.
+	Seen func([]usage.Batch)
+	Log  *slog.Logger
 }
 
 func (c IngestConfig) withDefaults() IngestConfig {
@@ -351,6 +354,9 @@ func (i *Ingest) store(ctx context.Context, group []*delivery) (fresh, total int
 		fresh, err = i.journal.Append(ctx, all)
 		var r *journal.Refusal
 		if !errors.As(err, &r) || r.Index < 0 || r.Index >= len(all) {
+			if err == nil && i.cfg.Seen != nil {
+				i.cfg.Seen(all)
+			}
 			return fresh, len(all), err
 		}
 		at := r.Index

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame: navigation, language, light and dark, signing in; and which page is shown.
+import { html, render, useState, useEffect } from './lib.js';
+import { t, lang, setLang, loadMessages } from './i18n.js';
+import { where, link, kept, onChange } from './state.js';
+import { onUnauthorized, signIn, signOut, signedIn, get } from './api.js';
+import { loadColours, version } from './colour.js';
+import { Patterns } from './bar.js';
+import { pages } from './pages.js';
+
+const store = (k, v) => { try { localStorage.setItem(k, v); } catch { /* not kept, then */ } };
+const load = (k) => { try { return localStorage.getItem(k); } catch { return null; } };
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const asked = new URLSearchParams(location.search).get('theme');
+let theme = asked || load('theme') || 'auto';
+function applyTheme() {
+  document.documentElement.dataset.theme = theme === 'auto' ? (dark.matches ? 'dark' : 'light') : theme;
+}
+
+function SignIn({ done }) {
+  const [trouble, setTrouble] = useState('');
+  const submit = async (e) => {
+    e.preventDefault();
+    signIn(new FormData(e.target).get('token'));
+    try { await get('/status'); done(); } catch (x) { setTrouble(x.status === 401 || x.status === 403 ? t('sign.wrong') + ' ' + (x.hint || '') : x.message); }
+  };
+  return html`<main id="main"><div class="panel sign"><h1>${t('sign.title')}</h1><p class="soft">${t('sign.why')}</p>
+    <form onSubmit=${submit}><label for="token">${t('sign.token')}</label><input id="token" name="token" type="password" autocomplete="off" required autofocus/>
+    <button class="primary">${t('sign.in')}</button></form>
+    ${trouble && html`<p></p><div class="note bad" role="alert">${trouble}</div>`}
+    <p class="small soft">${t('sign.how')} <code>kubectl create token NAME --audience gputally</code></p></div></main>`;
+}
+
+function App() {
+  const [at, setAt] = useState(where());
+  const [, draw] = useState(0);
+  const [out, setOut] = useState(false);
+  useEffect(() => onChange(() => setAt(where())), []);
+  useEffect(() => onUnauthorized(() => setOut(true)), []);
+  useEffect(() => { const f = () => { applyTheme(); draw((n) => n + 1); }; dark.addEventListener('change', f); return () => dark.removeEventListener('change', f); }, []);
+  useEffect(() => { loadColours().then(() => draw((n) => n + 1)); }, [out]);
+  const page = pages.find((p) => p.name === at.page) || pages[0];
+  useEffect(() => { document.title = t('page.' + page.name) + (at.arg ? ' ' + at.arg : '') + ' — gputally'; }, [page.name, at.arg, lang]);
+  useEffect(() => { scrollTo(0, 0); }, [page.name, at.arg]);
+  const other = lang === 'zh' ? 'en' : 'zh';
+  const next = { auto: 'light', light: 'dark', dark: 'auto' }[theme];
+  return html`<${Patterns}/><a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.getElementById('main').focus(); }}>${t('skip')}</a>
+    <header class="top"><a class="brand" href="#/fleet"><img src="icon.svg" alt=""/>gputally</a>
+      <nav class="main" aria-label=${t('nav')}>${pages.filter((p) => p.nav).map((p) => html`<a href=${link(p.name, '', kept(at.q))} aria-current=${page.name === p.name || page.under === p.name ? 'page' : undefined}>${t('page.' + p.name)}</a>`)}</nav>
+      <div class="tools">
+        <button class="plain" lang=${other === 'zh' ? 'zh-CN' : 'en'} onClick=${() => { setLang(other); draw((n) => n + 1); }}>${other === 'zh' ? '简体中文' : 'English'}</button>
+        <button class="plain" onClick=${() => { theme = next; store('theme', theme); applyTheme(); draw((n) => n + 1); }} title=${t('theme')}>${t('theme.' + theme)}</button>
+        ${signedIn() && !out && html`<button class="plain" onClick=${signOut}>${t('sign.out')}</button>`}
+      </div></header>
+    ${out ? html`<${SignIn} done=${() => setOut(false)}/>` : html`<main id="main" tabindex="-1"><${page.view} key=${page.name + at.arg + lang} arg=${at.arg} q=${at.q} theme=${document.documentElement.dataset.theme + version()} lang=${lang}/></main>`}`;
+}
+
+applyTheme();
+await loadMessages();
+render(html`<${App}/>`, document.getElementById('app'));

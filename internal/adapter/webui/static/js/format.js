@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Figures as people read them, each with its unit. Money stays the exact decimal
+// string of the API: it is grouped and cut, never turned into a float.
+import { locale, t } from './i18n.js';
+
+const GiB = 1024 ** 3;
+export const unknown = '—';
+
+export function bytes(n) {
+  if (n === null || n === undefined) return unknown;
+  if (n >= 1024 * GiB) return number(n / GiB / 1024, 2) + ' TiB';
+  if (n >= 10 * GiB) return number(n / GiB, 1) + ' GiB';
+  if (n >= GiB) return number(n / GiB, 2) + ' GiB';
+  return number(n / 1024 / 1024, 0) + ' MiB';
+}
+
+export function number(n, digits = 0) {
+  if (n === null || n === undefined) return unknown;
+  return new Intl.NumberFormat(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(n);
+}
+
+export function percent(share, digits = 0) {
+  if (share === null || share === undefined || !isFinite(share)) return unknown;
+  return number(share * 100, digits) + ' %';
+}
+
+// compare is the sign of a − b of two decimal strings, exactly.
+export function isZero(text) { return /^-?0*(\.0*)?$/.test(text || '0'); }
+
+// money groups a decimal string and rounds it to two digits, half away from zero.
+export function money(text, digits = 2) {
+  if (text === null || text === undefined) return unknown;
+  const negative = text.startsWith('-');
+  let [whole, part = ''] = text.replace('-', '').split('.');
+  const more = part.length > digits && part[digits] >= '5';
+  let all = whole + part.padEnd(digits, '0').slice(0, digits);
+  if (more) all = (BigInt(all) + 1n).toString().padStart(all.length, '0');
+  whole = all.slice(0, all.length - digits);
+  part = all.slice(all.length - digits);
+  const grouped = new Intl.NumberFormat(locale()).format(BigInt(whole || '0'));
+  return (negative && /[1-9]/.test(all) ? '−' : '') + grouped + (digits ? decimalPoint() + part : '');
+}
+
+function decimalPoint() {
+  return new Intl.NumberFormat(locale()).formatToParts(1.5).find((p) => p.type === 'decimal').value;
+}
+
+// sums of decimal strings, exact: as nano-units in a BigInt.
+export function nano(text) {
+  if (!text) return 0n;
+  const [whole, part = ''] = text.replace('-', '').split('.');
+  const v = BigInt(whole + part.padEnd(9, '0').slice(0, 9));
+  return text.startsWith('-') ? -v : v;
+}
+export function fromNano(v) {
+  const negative = v < 0n;
+  const text = (negative ? -v : v).toString().padStart(10, '0');
+  return (negative ? '-' : '') + text.slice(0, -9) + '.' + text.slice(-9);
+}
+
+export function gpuHours(ms) { return ms === undefined ? unknown : number(ms / 3600000, 1) + ' GPU-h'; }
+
+export function duration(ms) {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (s < 90) return s + ' s';
+  if (s < 5400) return Math.round(s / 60) + ' min';
+  if (s < 172800) return number(s / 3600, s < 36000 ? 1 : 0) + ' h';
+  return number(s / 86400, 0) + ' ' + t('unit.days');
+}
+
+export function time(ms) {
+  return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(ms));
+}
+export function shortTime(ms) {
+  return new Intl.DateTimeFormat(locale(), { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' }).format(new Date(ms));
+}
+export function day(ms) {
+  return new Intl.DateTimeFormat(locale(), { month: 'short', day: 'numeric', timeZone: 'UTC' }).format(new Date(ms));
+}
+// keyTime is the moment of a report's hour (2026-11-03T14Z) or day (2026-11-03).
+export const keyTime = (key) => Date.parse(key.includes('T') ? key.replace(/Z$/, ':00Z') : key + 'T00:00:00Z');
+export const grade = (g) => (g ? t('grade.' + g) : '');
+export const shortUUID = (u) => (u.length > 16 && u.startsWith('GPU-') ? u.slice(0, 12) : u);

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package browser
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/usage"
+	"github.com/gputally/gputally/internal/core/workload"
+)
+
+// TestTheTestSees: what must not be on the pages is seen where it is brought about: an
+// error, a request to another server, what the policy forbids, a picture without words.
+func TestTheTestSees(t *testing.T) {
+	server := start(t)
+	b := open(t, server)
+	b.visit(t, server+"/ui/?lang=en#/cost")
+	b.complaints()
+	for what, expression := range map[string]string{
+		"console: ": `console.error('brought about')`, "exception: ": `setTimeout(() => { throw new Error('brought about') })`,
+		"Content Security Policy": `document.body.setAttribute('style', 'color: red')`,
+		"a request to":            `document.head.append(Object.assign(document.createElement('link'), {rel: 'prefetch', href: 'https://elsewhere.invalid/x'})); fetch('https://elsewhere.invalid/y').catch(() => 0)`,
+	} {
+		script[chromedp.Void](t, b, expression+`; 0`)
+		b.do(t, chromedp.Sleep(300*time.Millisecond))
+		if all := strings.Join(b.complaints(), "\n"); !strings.Contains(all, what) && !strings.Contains(all, "elsewhere.invalid") {
+			t.Errorf("%s is not seen: %q", what, all)
+		}
+	}
+	script[chromedp.Void](t, b, `document.querySelector('main').append(document.createElement('img')); 0`)
+	if len(b.inaccessible(t)) == 0 {
+		t.Error("axe-core finds nothing wrong with a picture without words")
+	}
+}
+
+// TestPages visits every page in both languages, light and dark.
+func TestPages(t *testing.T) {
+	server, device := small(t)
+	b := open(t, server)
+	b.do(t, chromedp.Navigate(server+"/"))
+	if at := value(t, b, chromedp.Location()); !strings.HasPrefix(at, server+"/ui/") {
+		t.Errorf("the root leads a browser to %s", at)
+	}
+	pages := []struct {
+		name, hash string
+		want       []string // in the language of the page: English, Chinese
+	}{
+		{"fleet", "fleet", []string{"Cost per hour", "每小时成本"}},
+		{"gpu", "gpu/" + device + "?range=7d", []string{"Who had this GPU when?", "这块 GPU 何时归谁使用"}},
+		{"cost", "cost?range=7d", []string{"the same, to the billionth", "完全相等"}},
+		{"cost-down", "cost?range=7d&by=workload&ns=train", []string{"Workload", "工作负载"}},
+		{"cost-whatif", "cost?range=7d&whatif=memory", []string{"Not the bill.", "这不是账单"}},
+		{"cost-pods", "cost?range=7d&by=pod&ns=inference", []string{"inference/", "inference/"}},
+		{"workload", "workload?range=7d", []string{"Reserved, unused", "预留未用"}},
+		{"workload-one", "workload/inference%2FStatefulSet%2Fchat?range=7d", []string{"GPUs charged for, hour by hour", "逐小时收费"}},
+		{"truth", "truth?range=7d", []string{"All workloads", "全部负载"}},
+		{"utilization", "utilization", []string{"What it does not say", "不代表"}},
+		{"statement", "statement", []string{"not final", "非最终"}},
+		{"statement-team", "statement?team=train", []string{"PyTorchJob/llama-pretrain", "PyTorchJob/llama-pretrain"}},
+		{"guardrails", "guardrails?range=7d", []string{"Who is where they should not be", "谁出现在不该出现的地方"}},
+	}
+	t.Run("drilling", func(t *testing.T) { drilling(t, b, server) })
+	for i, look := range []struct {
+		lang, theme   string
+		width, height int64
+	}{{"en", "light", 1440, 900}, {"zh", "dark", 1280, 720}} {
+		b.size(t, look.width, look.height)
+		for _, p := range pages {
+			name := fmt.Sprintf("%s-%s-%s-%dx%d", p.name, look.lang, look.theme, look.width, look.height)
+			t.Run(name, func(t *testing.T) {
+				b.visit(t, fmt.Sprintf("%s/ui/?lang=%s&theme=%s#/%s", server, look.lang, look.theme, p.hash))
+				if text := b.text(t); !strings.Contains(text, p.want[i]) {
+					t.Errorf("%q is not on the page:\n%s", p.want[i], text)
+				}
+				b.picture(t, name)
+				b.accessible(t, name)
+				if script[bool](t, b, `document.documentElement.scrollWidth > innerWidth + 1`) {
+					t.Error("the page is wider than the window")
+				}
+				for _, c := range b.complaints() {
+					t.Error(c)
+				}
+			})
+		}
+	}
+}
+
+// drilling follows one row of the cost table down to how its charges came about and to
+// its GPU, and reads the value under the pointer there.
+func drilling(t *testing.T, b *tab, server string) {
+	b.size(t, 1440, 900)
+	b.visit(t, server+"/ui/?lang=en&theme=light#/cost?range=7d&by=pod&ns=inference")
+	b.do(t, chromedp.Click(`//a[contains(text(), "inference/vllm-mistral-0")]`))
+	b.do(t, chromedp.WaitVisible("pre"))
+	b.settle(t)
+	if text := b.text(t); !strings.Contains(text, "The hour, divided again, comes to the same.") {
+		t.Errorf("no explanation:\n%s", text)
+	}
+	b.do(t, chromedp.Click(`//td/a[contains(@href, "#/gpu/")]`))
+	b.do(t, chromedp.WaitVisible(".u-over"))
+	b.settle(t)
+	if pieces := script[int](t, b, `document.querySelectorAll('svg.bar.big g').length`); pieces < 3 {
+		t.Errorf("the bar of a GPU that is in use has %d pieces", pieces)
+	}
+	const move = `(() => { const o = document.querySelector('.u-over'), r = o.getBoundingClientRect(); const at = (x) => ({clientX: r.left + r.width * x, clientY: r.top + 20, bubbles: true, buttons: 1});
+		o.dispatchEvent(new MouseEvent('mousemove', at(0.9))); return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelector('.tip').innerText)))); })()`
+	if tip := script[string](t, b, move, chromedp.EvalAwaitPromise); !strings.Contains(tip, "vllm-mistral-0") || !strings.Contains(tip, "GiB · measured") {
+		t.Errorf("under the pointer is %q", tip)
+	}
+	for _, c := range b.complaints() {
+		t.Error(c)
+	}
+}
+
+// TestKeyboardAndSignIn: a server that asks for tokens gets one in the page; it stays in
+// the tab, and an empty fleet says what to do. The first key leads past the navigation.
+func TestKeyboardAndSignIn(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("a-token-to-read-with\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := start(t, "--read-token-file", tokens)
+	b := open(t, server)
+	b.quiet = "401" // that is what is tried
+	b.visit(t, server+"/ui/?lang=en")
+	b.do(t, chromedp.WaitVisible("#token"), chromedp.SendKeys("#token", "wrong\r"), chromedp.WaitVisible(".note.bad"))
+	b.picture(t, "sign-in")
+	b.accessible(t, "sign in")
+	script[chromedp.Void](t, b, `document.querySelector('#token').value = ''`)
+	b.do(t, chromedp.SendKeys("#token", "a-token-to-read-with\r"), chromedp.WaitNotPresent("#token"))
+	b.settle(t)
+	if text := b.text(t); !strings.Contains(text, "No node has delivered a record yet") || !strings.Contains(text, "helm install") {
+		t.Errorf("an empty fleet teaches nothing:\n%s", text)
+	}
+	kept := script[string](t, b, `sessionStorage.getItem('gputally-token') + '|' + Object.values(localStorage).join() + '|' + document.cookie`)
+	b.visit(t, server+"/ui/?lang=en")
+	b.do(t, chromedp.KeyEvent("\t"))
+	focused := script[string](t, b, `document.activeElement.className`)
+	if kept != "a-token-to-read-with||" {
+		t.Errorf("the token is in %q", kept)
+	}
+	if focused != "skip" {
+		t.Errorf("the first stop of the keyboard is %q", focused)
+	}
+	b.do(t, chromedp.Click(`//button[text()="Sign out"]`), chromedp.WaitVisible("#token"))
+	for _, c := range b.complaints() {
+		t.Error(c)
+	}
+}
+
+// TestTenThousand prints how long the fleet page of 10,000 GPUs takes.
+func TestTenThousand(t *testing.T) {
+	server := start(t)
+	b := open(t, server)
+	deliver(t, server, large(1250))
+	until(t, 30*time.Second, "all nodes are on the board", func() bool {
+		var f struct{ Nodes []struct{ Node string } }
+		ask(t, server+"/api/v1/fleet", &f)
+		return len(f.Nodes) == 1250
+	})
+	answer, wire := onTheWire(t, server+"/api/v1/fleet")
+	fmt.Printf("/api/v1/fleet of 10,000 GPUs: %s, %d bytes on the wire\n", answer.Round(time.Millisecond), wire)
+	began := time.Now()
+	b.visit(t, server+"/ui/?lang=en&theme=light#/fleet")
+	whole := time.Since(began)
+	const countTiles = `document.querySelectorAll('a.gpu').length`
+	painted := script[float64](t, b, `performance.getEntriesByName('fleet-painted')[0].startTime`)
+	data, tiles := script[float64](t, b, `performance.getEntriesByName('fleet-data')[0].duration`), script[int](t, b, countTiles)
+	fmt.Printf("fleet page of 10,000 GPUs: data after %.0f ms, all bars painted %.0f ms after the navigation, settled after %s; %d of 10,000 as elements\n", data, painted, whole.Round(time.Millisecond), tiles)
+	b.picture(t, "fleet-10000-en-light-1440x900")
+	b.accessible(t, "10,000 GPUs")
+	if tiles == 0 || tiles > 400 {
+		t.Errorf("%d tiles: only what is on the screen should be there", tiles)
+	}
+	if text := b.text(t); !strings.Contains(text, "10,000") {
+		t.Errorf("10,000 is not on the page:\n%.400s", text)
+	}
+	b.do(t, chromedp.SendKeys("#search", "node-0777"), chromedp.Sleep(600*time.Millisecond))
+	if tiles = script[int](t, b, countTiles); tiles != 8 {
+		t.Errorf("%d tiles of the node that is looked for", tiles)
+	}
+	for _, c := range b.complaints() {
+		t.Error(c)
+	}
+}
+
+// onTheWire asks as a browser does, compressed, and says how long the whole answer took
+// and how large it is.
+func onTheWire(t *testing.T, url string) (time.Duration, int64) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept-Encoding", "gzip")
+	began := time.Now()
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err != nil || resp.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatal(err, resp.Header)
+	}
+	return time.Since(began), n
+}
+
+// large is the newest minute of many nodes with 8 GPUs each.
+func large(nodes int) (out []usage.Batch) {
+	const gib = uint64(1) << 30
+	start := time.Now().Truncate(time.Minute).Add(-time.Minute).UnixMilli()
+	span := usage.Span{StartMS: start, DurationMS: 60_000}
+	for n := range nodes {
+		b := usage.Batch{Version: 1, Node: fmt.Sprintf("node-%04d", n), Cluster: fmt.Sprintf("cluster-%d", n/250), Agent: fmt.Sprintf("agent-%04d", n), Boot: "boot-1", Seq: 1, StartMS: start, DurationMS: 60_000, IntervalMS: 5000}
+		for g := range 8 {
+			id := gpu.Whole(gpu.UUID(fmt.Sprintf("GPU-%08x-0000-4000-8000-%012x", n, g)))
+			capacity, held := 80*gib, uint64((n*7+g*13)%79)*gib
+			b.Partitions = append(b.Partitions, usage.PartitionRecord{
+				Partition: id, Span: span, Slot: fmt.Sprintf("0000:%02x:00.0", g), Model: "NVIDIA H100 80GB HBM3", Mode: gpu.ModeExclusive, MeasuredMS: 60_000,
+				CapacityBytes: &capacity, CapacityByteMS: capacity * 60_000, ReservedByteMS: gib * 60_000, UsedByteMS: held * 60_000, FreeByteMS: (79*gib - held) * 60_000, Grade: gpu.Measured,
+			})
+			if held > 0 {
+				b.Holders = append(b.Holders, usage.Record{Partition: id, Span: span, PresentMS: 60_000, KnownMS: 60_000, ByteMS: held * 60_000, PeakBytes: held, Grade: gpu.Measured,
+					Holder: workload.Holder{Kind: workload.KindPod, PodUID: fmt.Sprintf("uid-%d-%d", n, g), Namespace: fmt.Sprintf("team-%02d", (n+g)%14), Pod: fmt.Sprintf("train-%d-%d", n, g), Container: "main"}})
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
