@@ -67,6 +67,7 @@ func TestPages(t *testing.T) {
 		{"utilization", "utilization", []string{"What it does not say", "不代表"}},
 		{"statement", "statement", []string{"not final", "非最终"}},
 		{"statement-team", "statement?team=train", []string{"PyTorchJob/llama-pretrain", "PyTorchJob/llama-pretrain"}},
+		{"advice", "advice?share=true", []string{"with what is missing", "并写明缺什么"}},
 		{"guardrails", "guardrails?range=7d", []string{"Who is where they should not be", "谁出现在不该出现的地方"}},
 	}
 	t.Run("drilling", func(t *testing.T) { drilling(t, b, server) })

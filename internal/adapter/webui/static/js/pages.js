@@ -8,6 +8,7 @@ import { Statement } from './pages/statement.js';
 import { Guardrails } from './pages/guardrails.js';
 import { Truth } from './pages/truth.js';
 import { Utilization } from './pages/utilization.js';
+import { Advice } from './pages/advice.js';
 import { Workload } from './pages/workload.js';
 
 export const pages = [
@@ -16,6 +17,7 @@ export const pages = [
   { name: 'cost', view: Cost, nav: true },
   { name: 'workload', view: Workload, nav: true },
   { name: 'statement', view: Statement, nav: true },
+  { name: 'advice', view: Advice, nav: true },
   { name: 'guardrails', view: Guardrails, nav: true },
   { name: 'truth', view: Truth, nav: true },
   { name: 'utilization', view: Utilization, nav: true },

@@ -9,7 +9,7 @@ import { number, percent, money, nano, fromNano, bytes, unknown, day, isZero } f
 import { Head, Wait, Trouble, Empty, Fact, Command } from '../parts.js';
 import { colourOf } from '../colour.js';
 
-const named = (prefix, word) => (has(prefix + word) ? t(prefix + word) : word);
+const named = (key, word) => (has(key) ? t(key) : word);
 const figure = (v, unit) => (unit === 'bytes' ? bytes(v) : number(v, 3) + (unit && unit !== 'ratio' ? ' ' + unit : ''));
 const model = (name) => (name || '').replace(/^NVIDIA /, '');
 
@@ -17,7 +17,7 @@ function mostly(classes) {
   const all = classes.reduce((n, c) => n + c.ms, 0);
   if (!all) return t('unknown');
   const top = classes.reduce((a, c) => (c.ms > a.ms ? c : a));
-  return named('does.', top.class) + ' ' + percent(top.ms / all);
+  return named('does.' + top.class, top.class) + ' ' + percent(top.ms / all);
 }
 
 function change(r) {
@@ -35,13 +35,13 @@ const freed = (m) => fromNano(nano(m.freed_idle) + nano(m.freed_stranded));
 
 function Details({ r }) {
   return html`<details class="small"><summary>${t('advice.evidence')}</summary>
-    ${r.evidence.length > 0 && html`<ul>${r.evidence.map((e) => html`<li>${e.metric}, ${e.statistic}: ${figure(e.value, e.unit)} <span class="soft">(${named('grade.', e.grade)})</span></li>`)}</ul>`}
+    ${r.evidence.length > 0 && html`<ul>${r.evidence.map((e) => html`<li>${e.metric}, ${e.statistic}: ${figure(e.value, e.unit)} <span class="soft">(${named('grade.' + e.grade, e.grade)})</span></li>`)}</ul>`}
     ${r.tests.length > 0 && html`<ul>${r.tests.map((x) => html`<li>${x.holds ? '✓' : '✗'} <strong>${x.of}</strong> ${x.name}: ${x.sum} = ${figure(x.value, x.unit)} ${x.holds ? '≤' : '>'} ${figure(x.limit, x.unit)}</li>`)}</ul>`}
     ${r.risk.slowdown_bound > 1 && html`<p>${t('advice.slower', { n: number(r.risk.slowdown_bound, 1) })}</p>`}
     ${(r.risk.notes || []).length > 0 && html`<ul>${r.risk.notes.map((n) => html`<li>${n}</li>`)}</ul>`}
-    ${r.refusals.length > 0 && html`<ul>${r.refusals.map((f) => html`<li><strong>${named('code.', f.code)}</strong> ${f.missing}. <span class="soft">${f.how_to_get}</span></li>`)}</ul>`}
+    ${r.refusals.length > 0 && html`<ul>${r.refusals.map((f) => html`<li><strong>${named('code.' + f.code, f.code)}</strong> ${f.missing}. <span class="soft">${f.how_to_get}</span></li>`)}</ul>`}
     ${(r.apply || []).length > 0 && html`<p><strong>${t('advice.apply')}</strong></p><pre class="mono scroll" tabindex="0">${r.apply.join('\n')}</pre>`}
-    ${r.decision && html`<p><strong>${named('said.', r.decision.state)}</strong> ${r.decision.by || ''} ${day(Date.parse(r.decision.at))}: ${r.decision.reason || unknown}</p>`}</details>`;
+    ${r.decision && html`<p><strong>${named('said.' + r.decision.state, r.decision.state)}</strong> ${r.decision.by || ''} ${day(Date.parse(r.decision.at))}: ${r.decision.reason || unknown}</p>`}</details>`;
 }
 
 // Say is accepting or dismissing.
@@ -65,10 +65,10 @@ function Row({ w, r, done }) {
   const m = r.money, name = w ? w.target.owner : r.current.with.join(' + '), ns = w ? w.target.namespace : '';
   return html`<tr><td>${ns && html`<span class=${'chip b-' + colourOf(ns)}></span>`}${w ? html`<a href=${link('workload', ns + '/' + name)}>${name}</a><div class="small soft">${ns}</div>` : name}</td>
     <td>${w ? w.partitions + ' × ' + (w.profile || model(w.model)) : model(r.current.model)}<div class="small soft">${w ? mostly(w.classes) : ''}</div></td>
-    <td><strong>${change(r)}</strong><div class="small soft">${named('kind.', r.kind)} · ${named('said.', r.state)}</div><${Details} r=${r}/></td>
+    <td><strong>${change(r)}</strong><div class="small soft">${named('kind.' + r.kind, r.kind)} · ${named('said.' + r.state, r.state)}</div><${Details} r=${r}/></td>
     <td class="num">${m && m.charge_delta !== null ? money(m.charge_delta) : unknown}</td><td class="num">${m ? money(freed(m)) : unknown}</td>
     <td class="num"><strong>${m ? money(m.cash_mean) : unknown}</strong><div class="small soft">${m ? m.currency : t('code.no_price')}</div></td>
-    <td>${named('sure.', r.confidence || '')}</td><td><${Say} r=${r} done=${done}/></td></tr>`;
+    <td>${(r.confidence ? named('sure.' + r.confidence, r.confidence) : unknown)}</td><td><${Say} r=${r} done=${done}/></td></tr>`;
 }
 
 function Refused({ w }) {
@@ -77,7 +77,7 @@ function Refused({ w }) {
   const ns = w.target.namespace;
   return html`<tr><td><span class=${'chip b-' + colourOf(ns)}></span><a href=${link('workload', ns + '/' + w.target.owner)}>${w.target.owner}</a><div class="small soft">${ns}</div></td>
     <td>${w.partitions} × ${w.profile || model(w.model)}<div class="small soft">${mostly(w.classes)}</div></td>
-    <td>${list.map((f) => html`<details class="small"><summary>${named('code.', f.code)}</summary><p>${t('advice.missing')} ${f.missing}. ${f.how_to_get}</p></details>`)}</td></tr>`;
+    <td>${list.map((f) => html`<details class="small"><summary>${named('code.' + f.code, f.code)}</summary><p>${t('advice.missing')} ${f.missing}. ${f.how_to_get}</p></details>`)}</td></tr>`;
 }
 
 function Plan({ c }) {
@@ -93,7 +93,7 @@ function Plan({ c }) {
 function Verdict({ d }) {
   const { data, loading, error } = useAsk(d.applied ? '/advice/' + encodeURIComponent(d.id) + '/verification' : null);
   if (!d.applied) return html`<span class="soft">${t('advice.notapplied')}</span>`;
-  return html`<${Wait} on=${loading}/><${Trouble} error=${error}/>${data && html`<strong>${named('said.', data.state)}</strong> ${t('advice.came', { cash: money(data.cash), charge: money(data.charge), currency: data.after.currency || '' })}<ul class="small">${data.guards.map((g) => html`<li>${g}</li>`)}${data.notes.map((n) => html`<li>${n}</li>`)}</ul>`}`;
+  return html`<${Wait} on=${loading}/><${Trouble} error=${error}/>${data && html`<strong>${named('said.' + data.state, data.state)}</strong> ${t('advice.came', { cash: money(data.cash), charge: money(data.charge), currency: data.after.currency || '' })}<ul class="small">${data.guards.map((g) => html`<li>${g}</li>`)}${data.notes.map((n) => html`<li>${n}</li>`)}</ul>`}`;
 }
 
 export function Advice({ q }) {
@@ -117,7 +117,7 @@ export function Advice({ q }) {
     ${rows.length + shared.length > 0 && html`<div class="panel scroll"><table><thead><tr><th>${t('dim.workload')}</th><th>${t('advice.has')}</th><th>${t('advice.change')}</th><th class="num">${t('advice.charge')}</th><th class="num">${t('advice.freed')}</th><th class="num">${t('advice.cash')}</th><th>${t('advice.sure')}</th><th>${t('advice.say')}</th></tr></thead>
       <tbody>${rows.slice(0, 300).map((x) => html`<${Row} ...${x} done=${again}/>`)}${shared.map((r) => html`<${Row} r=${r} done=${again}/>`)}</tbody></table><p class="small soft">${t('advice.never')}</p></div>`}
     ${(plans.data ? plans.data.clusters : []).map((c) => html`<${Plan} c=${c}/>`)}
-    ${said.data && said.data.decisions.length > 0 && html`<div class="panel scroll"><h2>${t('advice.decisions')}</h2><table><thead><tr><th>${t('dim.workload')}</th><th>${t('advice.change')}</th><th>${t('advice.say')}</th><th>${t('advice.verdict')}</th></tr></thead><tbody>${said.data.decisions.slice(0, 50).map((d) => html`<tr><td>${d.target.owner}<div class="small soft">${d.target.namespace}</div></td><td>${named('kind.', d.kind)}</td><td>${named('said.', d.state)}<div class="small soft">${day(Date.parse(d.at))} ${d.by || ''} ${d.reason || ''}</div></td><td><${Verdict} d=${d}/></td></tr>`)}</tbody></table></div>`}
+    ${said.data && said.data.decisions.length > 0 && html`<div class="panel scroll"><h2>${t('advice.decisions')}</h2><table><thead><tr><th>${t('dim.workload')}</th><th>${t('advice.change')}</th><th>${t('advice.say')}</th><th>${t('advice.verdict')}</th></tr></thead><tbody>${said.data.decisions.slice(0, 50).map((d) => html`<tr><td>${d.target.owner}<div class="small soft">${d.target.namespace}</div></td><td>${named('kind.' + d.kind, d.kind)}</td><td>${named('said.' + d.state, d.state)}<div class="small soft">${day(Date.parse(d.at))} ${d.by || ''} ${d.reason || ''}</div></td><td><${Verdict} d=${d}/></td></tr>`)}</tbody></table></div>`}
     ${none.length > 0 && html`<div class="panel scroll"><h2>${t('advice.refused')}</h2><table><thead><tr><th>${t('dim.workload')}</th><th>${t('advice.has')}</th><th>${t('advice.why')}</th></tr></thead><tbody>${none.slice(0, 300).map((w) => html`<${Refused} w=${w}/>`)}</tbody></table></div>`}
     <${Command} line="gputally advise"/>`;
 }
