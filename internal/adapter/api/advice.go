@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
+	"github.com/gputally/gputally/internal/core/activity"
 	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/inquiry"
 )
@@ -16,6 +17,8 @@ import (
 // Adviser says what is advised, and keeps what people say to it.
 type Adviser interface {
 	Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Advice, error)
+	// Hours are what a workload's pods did, in order of time.
+	Hours(ctx context.Context, q inquiry.HoursQuery) ([]activity.Hour, error)
 	// Plans looks for nodes that clusters could give back.
 	Plans(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Plans, error)
 	// Decide fails with an *inquiry.NotFound where today has no recommendation of the
@@ -29,6 +32,8 @@ type Adviser interface {
 func (h *handler) routeAdvice() {
 	get(h, operation(http.MethodGet, "/advice", "getAdvice", "What is advised",
 		"For the workloads of the day before: what each needs, which changes would serve it, what these do to its charge, to capacity and to the invoice, and what cannot be said and why. The time looked at is the 28 days before the day of UTC that holds the moment.", heavy), h.advice)
+	get(h, operation(http.MethodGet, "/advice/hours", "getActivityHours", "What a workload did, hour by hour",
+		"The class of each hour of each of its pods, with the rule that gave it and what the rule looked at. At most 10,000 hours of pods.", heavy), h.activityHours)
 	get(h, operation(http.MethodGet, "/advice/plans", "getAdvicePlans", "Which nodes could go",
 		"For each cluster: the nodes that its pods leave room to give back, step by step, with what a month costs less; as the pods are, or with the profiles that are advised for them.", heavy), h.plans)
 	get(h, operation(http.MethodGet, "/advice/decisions", "listAdviceDecisions", "What was said to advice", ""), h.decisions)
@@ -54,17 +59,47 @@ func (h *handler) advice(ctx context.Context, q *adviceQuery) (v1.Advice, error)
 		return v1.Advice{}, err
 	}
 	if q.Workload != "" {
-		kind, name, ok := strings.Cut(q.Workload, "/")
-		if !ok || kind == "" || name == "" || q.Namespace == "" {
-			return v1.Advice{}, invalid(v1.FieldError{Field: "workload", Value: q.Workload, Detail: "write KIND/NAME, such as Deployment/bge, and give the namespace, too"})
+		if ask.OwnerKind, ask.OwnerName, err = workloadOf(q.Namespace, q.Workload); err != nil {
+			return v1.Advice{}, err
 		}
-		ask.OwnerKind, ask.OwnerName = kind, name
 	}
 	a, err := h.Adviser.Advice(ctx, ask)
 	if err != nil {
 		return v1.Advice{}, err
 	}
 	return v1.AdviceOf(&a), nil
+}
+
+type hoursQuery struct {
+	Span
+	Cluster   string `query:"cluster"`
+	Namespace string `query:"namespace" required:"true"`
+	Workload  string `query:"workload" required:"true" doc:"KIND/NAME; a pod without an owner is Pod/NAME." example:"Deployment/bge"`
+}
+
+func (h *handler) activityHours(ctx context.Context, q *hoursQuery) (v1.ActivityHours, error) {
+	kind, name, err := workloadOf(q.Namespace, q.Workload)
+	if err != nil {
+		return v1.ActivityHours{}, err
+	}
+	ask := inquiry.HoursQuery{Cluster: q.Cluster, Namespace: q.Namespace, OwnerKind: kind, OwnerName: name}
+	if ask.FromMS, ask.ToMS, err = q.hours(h.Now()); err != nil {
+		return v1.ActivityHours{}, err
+	}
+	hours, err := h.Adviser.Hours(ctx, ask)
+	if err != nil {
+		return v1.ActivityHours{}, err
+	}
+	return v1.ActivityHoursOf(hours), nil
+}
+
+// workloadOf reads KIND/NAME.
+func workloadOf(namespace, workload string) (kind, name string, err error) {
+	kind, name, ok := strings.Cut(workload, "/")
+	if !ok || kind == "" || name == "" || namespace == "" {
+		return "", "", invalid(v1.FieldError{Field: "workload", Value: workload, Detail: "write KIND/NAME, such as Deployment/bge, and give the namespace, too"})
+	}
+	return kind, name, nil
 }
 
 type plansQuery struct {

@@ -49,11 +49,15 @@ func TestAdvice(t *testing.T) {
 	if err != nil || v.State == "" {
 		t.Fatalf("%+v, %v", v, err)
 	}
+	hours, err := c.ActivityHours(t.Context(), client.Span{From: "2026-11-03", To: "2026-11-04"}, "", first.Target.Namespace, first.Target.Owner)
+	if err != nil || len(hours.Hours) == 0 || len(hours.Hours[0].Inputs) == 0 {
+		t.Fatalf("%+v, %v", hours, err)
+	}
 	plans, err := c.AdvicePlans(t.Context(), "2026-11-03T04:00:00Z", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{reportview.Advice(&a, false), reportview.Advice(&a, true), reportview.AdviceDetails(&one), reportview.AdviceDecisions(&all), reportview.AdviceVerdict(&v), reportview.AdvicePlans(&plans)} {
+	for _, text := range []string{reportview.Advice(&a, false), reportview.Advice(&a, true), reportview.AdviceDetails(&one), reportview.AdviceDecisions(&all), reportview.AdviceVerdict(&v), reportview.AdvicePlans(&plans), reportview.ActivityHours(&hours)} {
 		if strings.Contains(text, "%!") || strings.TrimSpace(text) == "" {
 			t.Errorf("badly printed:\n%s", text)
 		}
@@ -76,6 +80,7 @@ func TestAdviceAskedWrongly(t *testing.T) {
 			return err
 		}, "workload", http.StatusUnprocessableEntity},
 		{func() error { _, err := c.Advice(t.Context(), client.AdviceQuery{Workload: "Job/x"}); return err }, "workload", http.StatusUnprocessableEntity},
+		{func() error { _, err := c.ActivityHours(t.Context(), month, "", "ml", "train"); return err }, "workload", http.StatusUnprocessableEntity},
 		{func() error { _, err := c.Advice(t.Context(), client.AdviceQuery{At: "yesterday"}); return err }, "at", http.StatusUnprocessableEntity},
 		{func() error {
 			_, err := c.DecideAdvice(t.Context(), "x", v1.DecideAdvice{State: "dismissed"})

@@ -36,7 +36,7 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 	nodes, _, _ := fleetOf(t, l).Fleet(0)
 	device := string(nodes[0].GPUs[0].UUID)
 	questions := map[string]string{
-		"/advice": "?at=2026-11-04T08:00:00Z&share=true", "/advice/decisions": "", "/advice/plans": "?at=2026-11-04T08:00:00Z",
+		"/advice": "?at=2026-11-04T08:00:00Z&share=true", "/advice/decisions": "", "/advice/hours": "?month=2026-11&namespace=ml&workload=Job/train", "/advice/plans": "?at=2026-11-04T08:00:00Z",
 		"/advice/{id}/verification": "/advice/" + id + "/verification?applied=2026-11-03T03:00:00Z",
 		"/status":                   "", "/dimensions": "", "/report": "?month=2026-11&by=label:team,hour&top=1", "/explanation": "?workload=ml/Job/train&month=2026-11",
 		"/lines": "?month=2026-11", "/lines/{id}": "/lines/" + line.Lines[0].ID, "/trail": "", "/nodes": "?at=2026-11-03T02:00:00Z",

@@ -3,6 +3,7 @@
 package advising
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -139,6 +140,27 @@ func (s *Service) eachWorkload(ctx context.Context, q *inquiry.AdviceQuery, from
 		return nil
 	}
 	return f(hours)
+}
+
+// mostHours is how many hours are told at a time: a year of one pod, a month of ten.
+const mostHours = 10_000
+
+// Hours are what a workload's pods did, hour by hour, in order of time.
+func (s *Service) Hours(ctx context.Context, q inquiry.HoursQuery) (out []activity.Hour, err error) {
+	ask := inquiry.AdviceQuery{Cluster: q.Cluster, Namespace: q.Namespace, OwnerKind: q.OwnerKind, OwnerName: q.OwnerName}
+	err = s.eachWorkload(ctx, &ask, time.UnixMilli(q.FromMS), time.UnixMilli(q.ToMS), func(hours []*activity.Hour) error {
+		if len(out)+len(hours) > mostHours {
+			return &inquiry.Wrong{Field: "from", Value: time.UnixMilli(q.FromMS).UTC().Format(time.RFC3339), Why: fmt.Sprintf("the time has more than %d hours of pods: ask for less", mostHours)}
+		}
+		for _, h := range hours {
+			out = append(out, *h)
+		}
+		return nil
+	})
+	slices.SortFunc(out, func(a, b activity.Hour) int {
+		return cmp.Or(cmp.Compare(a.HourMS, b.HourMS), a.Holder.Compare(b.Holder), a.Partition.Compare(b.Partition))
+	})
+	return out, err
 }
 
 func sameWorkload(a, b *activity.Hour) bool {

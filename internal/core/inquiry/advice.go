@@ -26,6 +26,13 @@ type Advice struct {
 	Behind int
 }
 
+// HoursQuery asks what a workload did, hour by hour, in [FromMS, ToMS).
+type HoursQuery struct {
+	FromMS, ToMS                    int64
+	Cluster                         string
+	Namespace, OwnerKind, OwnerName string
+}
+
 // AdvisedWorkload is a workload on one kind of partition with all that was tried on
 // it: what is advised comes first.
 type AdvisedWorkload struct {

@@ -30,6 +30,15 @@ func (c *Client) Advice(ctx context.Context, q AdviceQuery) (v1.Advice, error) {
 	return fetch[v1.Advice](ctx, c, "/advice", v)
 }
 
+// ActivityHours asks what a workload, KIND/NAME, did hour by hour.
+func (c *Client) ActivityHours(ctx context.Context, s Span, cluster, namespace, workload string) (v1.ActivityHours, error) {
+	v := s.values()
+	set(v, "cluster", cluster)
+	set(v, "namespace", namespace)
+	set(v, "workload", workload)
+	return fetch[v1.ActivityHours](ctx, c, "/advice/hours", v)
+}
+
 // AdvicePlans asks which nodes could go.
 func (c *Client) AdvicePlans(ctx context.Context, at, cluster string) (v1.AdvicePlans, error) {
 	v := url.Values{}

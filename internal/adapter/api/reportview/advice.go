@@ -252,6 +252,33 @@ func figure(v float64, unit string) string {
 	return fmt.Sprintf("%.3f %s", v, Plain(unit))
 }
 
+// ActivityHours is what a workload did, hour by hour.
+func ActivityHours(a *v1.ActivityHours) string {
+	if len(a.Hours) == 0 {
+		return "No hour of it is known in that time: had it a GPU, and are its hours rated (gputally status)?\n"
+	}
+	g := newGrid(left("HOUR"), left("POD"), left("GPU"), left("CLASS"), right("RULE"), left("WHY NOT FINER"), right("SEEN MIN"), right("PEAK"), left("WHAT THE RULES SAW"))
+	for i := range a.Hours {
+		h := &a.Hours[i]
+		peak := unknown
+		if h.PeakBytes != nil {
+			peak = bytes(int64(*h.PeakBytes))
+		}
+		why := h.Reason
+		if len(h.Missing) > 0 {
+			why += " (" + strings.Join(h.Missing, ", ") + ")"
+		}
+		var saw []string
+		for _, in := range h.Inputs {
+			saw = append(saw, fmt.Sprintf("%s %.3g", in.Name, in.Value))
+		}
+		g.add(h.Start.UTC().Format("2006-01-02 15:04"), Plain(h.Pod), Plain(h.GPU), h.Class, whole(int64(h.Rule)), orDash(Plain(why)), whole(h.MeasuredMS/60_000), peak, Plain(strings.Join(saw, ", ")))
+	}
+	var b strings.Builder
+	g.text(&b)
+	return b.String()
+}
+
 // AdviceDecisions is what was said to advice.
 func AdviceDecisions(d *v1.AdviceDecisions) string {
 	if len(d.Decisions) == 0 {

@@ -9,6 +9,7 @@ import { number, percent, money, gpuHours, unknown, shortUUID, bytes, keyTime } 
 import { Head, Wait, Trouble, Range, Empty, Fact, Command, Mix } from '../parts.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
+import { Hours } from './hours.js';
 
 const esc = (v) => v.replace(/\\/g, '\\\\').replace(/,/g, '\\,');
 
@@ -60,7 +61,8 @@ function One({ arg, q, theme }) {
       <${Fact} k=${t('work.unused')} v=${gpuHours(x.reserved_unused_gpu_ms)} s=${t('work.unused.why')}/></div>
     <div class="panel"><h2>${t('work.gpus')}</h2><ul class="legend"><li><span class=${'chip b-' + colourOf(ns)}></span>${t('work.used')}</li><li><span class="chip b-hatch"></span>${t('work.unused')}</li><li><span class="chip b-leak"></span>${t('bar.leak')}</li></ul>
       <${Plot} times=${d.times} series=${series} stacked height=${200} format=${(v) => number(v, v < 4 ? 1 : 0)} label=${t('work.gpus')} onZoom=${zoom} sync="work" ...${span2}/></div>
-    <div class="panel"><h2>${t('work.held')}</h2><${Plot} times=${d.times} series=${memory} height=${150} binary=${Math.max(...d.held.map((v) => v || 0)) < 640 * 1024 ** 3} format=${(v) => bytes(v)} label=${t('work.held')} onZoom=${zoom} sync="work" ...${span2}/></div>`}
+    <div class="panel"><h2>${t('work.held')}</h2><${Plot} times=${d.times} series=${memory} height=${150} binary=${Math.max(...d.held.map((v) => v || 0)) < 640 * 1024 ** 3} format=${(v) => bytes(v)} label=${t('work.held')} onZoom=${zoom} sync="work" ...${span2}/></div>
+    <${Hours} ns=${ns} kind=${kind} name=${name} s=${s} from=${from} to=${to}/>`}
     ${cards.data && cards.data.sections.filter((y) => y.rows.length).map((y) => html`<div class="panel scroll"><h2>${t('work.where')}</h2><table><thead><tr><th>GPU</th><th>${t('dim.model')}</th><th>${t('dim.mode')}</th><th class="num">${t('cost.allocated')}</th><th class="num">${t('cost.used')}</th><th class="num">${t('cost.cost')} ${y.currency}</th></tr></thead><tbody>${y.rows.map((r) => html`<tr><td>${r.keys.gpu ? html`<a class="mono" href=${link('gpu', r.keys.gpu, kept(q))}>${shortUUID(r.keys.gpu)}</a>` : t('work.nogpu')}</td><td>${r.keys.model || unknown}</td><td>${r.keys.mode || unknown}</td><td class="num">${gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.quantities.allocated_gpu_ms ? percent(r.quantities.used_gpu_ms / r.quantities.allocated_gpu_ms) : unknown}</td><td class="num">${r.cost ? money(r.cost.total) : t('unknown')}</td></tr>`)}</tbody></table></div>`)}
     <${Command} line=${'gputally explain --workload ' + arg + ' --since ' + (s.range || '7d')}/>`;
 }
