@@ -21,7 +21,6 @@ import (
 	"github.com/gputally/gputally/internal/app/billing"
 	"github.com/gputally/gputally/internal/app/board"
 	"github.com/gputally/gputally/internal/app/server"
-	"github.com/gputally/gputally/internal/core/pricing"
 )
 
 // ledgerServer is the parts of a server, introduced to one another.
@@ -91,9 +90,9 @@ func openLedger(ctx context.Context, f *serverFlags, loader billing.Loader, log 
 		Version: versionText(), Sets: f.sets, Labels: f.labels, Read: readBill, Write: exportWriters{}, Backup: s.backup(), Bytes: s.bytes, Receive: s.received, Log: log,
 	})
 	s.record = advising.NewRecorder(store, advising.RecorderConfig{Log: log})
-	s.adviser = advising.NewService(store, advising.ServiceConfig{Log: log, Books: func(ctx context.Context, hour time.Time) ([]*pricing.Book, error) {
+	s.adviser = advising.NewService(store, advising.ServiceConfig{Log: log, Rules: func(ctx context.Context, hour time.Time) (advising.RuleSet, error) {
 		rules, err := shelf.Rules(ctx, hour)
-		return rules.Books, err
+		return advising.RuleSet{Books: rules.Books, Policy: rules.Policy}, err
 	}})
 	shelf.OnTrouble(s.service.Trouble)
 	for _, p := range problems {

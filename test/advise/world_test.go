@@ -12,6 +12,7 @@ import (
 	"github.com/gputally/gputally/internal/adapter/duck"
 	"github.com/gputally/gputally/internal/app/advising"
 	"github.com/gputally/gputally/internal/app/billing"
+	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/inquiry"
@@ -33,7 +34,10 @@ var (
 )
 
 // prices are those of the worked examples.
-type prices struct{ t testing.TB }
+type prices struct {
+	t      testing.TB
+	policy allocation.Policy
+}
 
 func (p prices) Load() (billing.Loaded, error) {
 	row := func(kind, amount, model string, gpus int, memory int64) pricing.Row {
@@ -48,7 +52,7 @@ func (p prices) Load() (billing.Loaded, error) {
 	split.Rule = pricing.RuleAllGPU
 	rows := []pricing.Row{row("n8a", "24", "NVIDIA A100-SXM4-80GB", 8, 80), row("n1a", "3.67", "NVIDIA A100-SXM4-80GB", 1, 80), row("n1l", "1.90", "NVIDIA L40S", 1, 48),
 		row("n1x", "0.80", "NVIDIA L4", 1, 24), row("n1t", "0.53", "Tesla T4", 1, 16)}
-	return billing.Loaded{Split: split, Revision: "1", Books: []*pricing.Book{{Name: "book", Grade: pricing.Listed, Rows: rows}}}, nil
+	return billing.Loaded{Split: split, Policy: p.policy, Revision: "1", Books: []*pricing.Book{{Name: "book", Grade: pricing.Listed, Rows: rows}}}, nil
 }
 
 // node is a machine whose records are made window by window.
@@ -198,6 +202,12 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	return worldUnder(t, allocation.Policy{})
+}
+
+// worldUnder is a world under a policy.
+func worldUnder(t testing.TB, policy allocation.Policy) *world {
+	t.Helper()
 	w := &world{t: t, now: end.Add(2 * time.Hour)}
 	store, _, err := duck.Open(t.Context(), t.TempDir(), duck.Options{MemoryBytes: 1 << 30})
 	if err != nil {
@@ -209,16 +219,16 @@ func newWorld(t testing.TB) *world {
 		}
 	})
 	clock := func() time.Time { return w.now }
-	shelf, err := billing.NewShelf(t.Context(), store, prices{t}, nil, clock)
+	shelf, err := billing.NewShelf(t.Context(), store, prices{t, policy}, nil, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.store = store
 	w.rater = billing.NewRater(store, shelf, billing.RaterConfig{Now: clock})
 	w.recorder = advising.NewRecorder(store, advising.RecorderConfig{Now: clock})
-	w.service = advising.NewService(store, advising.ServiceConfig{Now: clock, Books: func(ctx context.Context, hour time.Time) ([]*pricing.Book, error) {
+	w.service = advising.NewService(store, advising.ServiceConfig{Now: clock, Rules: func(ctx context.Context, hour time.Time) (advising.RuleSet, error) {
 		rules, err := shelf.Rules(ctx, hour)
-		return rules.Books, err
+		return advising.RuleSet{Books: rules.Books, Policy: rules.Policy}, err
 	}})
 	return w
 }

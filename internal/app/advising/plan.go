@@ -33,11 +33,11 @@ func (s *Service) Plans(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Pla
 	if err != nil {
 		return out, err
 	}
-	clusters := machinesOf(market, fleet)
+	clusters := machinesOf(market, &fleet.Fleet)
 	err = s.eachWorkload(ctx, &inquiry.AdviceQuery{Cluster: q.Cluster}, from, to, func(hours []*activity.Hour) error {
 		for _, c := range advisor.Cases(hours, out.FromMS, out.ToMS) {
 			if p := clusters[c.Target.Cluster]; p != nil && c.Running() {
-				addCase(p, c, fleet)
+				addCase(p, c, &fleet.Fleet)
 			}
 		}
 		return nil

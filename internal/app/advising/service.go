@@ -15,6 +15,7 @@ import (
 	"github.com/gputally/gputally/internal/core/activity"
 	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/advisor"
+	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/pricing"
 )
@@ -26,7 +27,7 @@ const windowDays = 28
 // Service answers what is advised.
 type Service struct {
 	store Store
-	books func(ctx context.Context, hour time.Time) ([]*pricing.Book, error)
+	rules func(ctx context.Context, hour time.Time) (RuleSet, error)
 	log   *slog.Logger
 	now   func() time.Time
 
@@ -40,11 +41,18 @@ type Service struct {
 	summaryOf summaryOf
 }
 
+// RuleSet is what hours are priced and divided by.
+type RuleSet struct {
+	// Books are the price books, the strongest first.
+	Books  []*pricing.Book
+	Policy allocation.Policy
+}
+
 // ServiceConfig is what the service stands on beside a store.
 type ServiceConfig struct {
-	// Books are the price books in force in an hour, the strongest first; nil: no
-	// other machine is proposed.
-	Books func(ctx context.Context, hour time.Time) ([]*pricing.Book, error)
+	// Rules are those in force in an hour; nil: no other machine is proposed, and
+	// charges are by the default policy.
+	Rules func(ctx context.Context, hour time.Time) (RuleSet, error)
 	Log   *slog.Logger
 	Now   func() time.Time
 }
@@ -58,7 +66,7 @@ func NewService(store Store, cfg ServiceConfig) *Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &Service{store: store, books: cfg.Books, log: log, now: now, known: map[string]advice.Recommendation{}}
+	return &Service{store: store, rules: cfg.Rules, log: log, now: now, known: map[string]advice.Recommendation{}}
 }
 
 // Advice tries every kind of change on the workloads that are asked for.
@@ -91,17 +99,23 @@ func (s *Service) Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Ad
 			if q.Share {
 				cases = append(cases, c)
 			}
-			list, err := c.Advise(fleet)
+			list, err := c.Advise(&fleet.Fleet)
 			if err != nil {
 				s.log.Error("no advice for a workload; others go on", "error", err)
 				continue
+			}
+			if !fleet.plain {
+				uncharged(list)
 			}
 			out.Workloads = append(out.Workloads, said.join(workloadOf(c, list), q.AtMS))
 		}
 		return nil
 	})
 	if err == nil && q.Share {
-		out.Shared, err = s.shares(ctx, cases, fleet)
+		out.Shared, err = s.shares(ctx, cases, &fleet.Fleet)
+		if !fleet.plain {
+			uncharged(out.Shared)
+		}
 		for i := range out.Shared {
 			said.mark(&out.Shared[i], q.AtMS)
 		}
@@ -174,7 +188,7 @@ func sameWorkload(a, b *activity.Hour) bool {
 }
 
 // fleet is what is known of nodes and of what people said.
-func (s *Service) fleet(ctx context.Context, from, to time.Time) (*advisor.Fleet, error) {
+func (s *Service) fleet(ctx context.Context, from, to time.Time) (*knownFleet, error) {
 	prices := map[[2]string]*advice.Price{}
 	for c, err := range s.store.Costs(ctx, to.Add(-48*time.Hour), to) {
 		if err != nil {
@@ -197,14 +211,38 @@ func (s *Service) fleet(ctx context.Context, from, to time.Time) (*advisor.Fleet
 		k := [2]string{h.Cluster, h.Node}
 		on[k] = append(on[k], nameOf(&h))
 	}
-	return &advisor.Fleet{
+	return &knownFleet{plain: plain(&market.rules.Policy), Fleet: advisor.Fleet{
 		Price: func(cluster, node string) *advice.Price { return prices[[2]string{cluster, node}] },
 		Alone: func(cluster, node, namespace, owner string) bool {
 			of := on[[2]string{cluster, node}]
 			return len(of) == 1 && of[0] == namespace+"/"+owner
 		},
 		Shapes: market.shapes,
-	}, nil
+	}}, nil
+}
+
+// knownFleet is what is known of nodes. plain: a workload with a partition of its own is
+// charged the price of its slices, so that what a change does to its charge is known.
+type knownFleet struct {
+	advisor.Fleet
+	plain bool
+}
+
+// plain: what a grant keeps from others is charged for, and nothing is passed on. By
+// memory alone, or with idle GPUs on the tenants, only dividing the hours again tells.
+func plain(p *allocation.Policy) bool {
+	return p.Basis != allocation.Memory && len(p.Distribute) == 0
+}
+
+// uncharged takes back what the policy in force does not bear out.
+func uncharged(list []advice.Recommendation) {
+	for i := range list {
+		if m := list[i].Money; m != nil && m.Class != advice.Enabler {
+			out := *m
+			out.ChargeDelta = nil
+			list[i].Money = &out
+		}
+	}
 }
 
 func nameOf(h *activity.NodeHolder) string {

@@ -17,7 +17,7 @@ import (
 // market is what can be had in the place of a node, by the books in force.
 type market struct {
 	nodes map[[2]string]*pricing.Node
-	books []*pricing.Book
+	rules RuleSet
 	atMS  int64
 }
 
@@ -32,11 +32,11 @@ func (s *Service) marketAt(ctx context.Context, to time.Time) (*market, error) {
 			m.nodes[[2]string{h.Cluster, h.Node}] = &h.Nodes[len(h.Nodes)-1].Node
 		}
 	}
-	if s.books == nil {
+	if s.rules == nil {
 		return m, nil
 	}
 	var err error
-	m.books, err = s.books(ctx, to.Add(-time.Hour))
+	m.rules, err = s.rules(ctx, to.Add(-time.Hour))
 	return m, err
 }
 
@@ -49,7 +49,7 @@ func (m *market) shapes(cluster, node string, need advisor.Host) (out []advice.S
 	}
 	provider, region := providerOf(n), regionOf(n)
 	seen := map[string]bool{}
-	for _, b := range m.books {
+	for _, b := range m.rules.Books {
 		for i := range b.Rows {
 			r := &b.Rows[i]
 			if !m.sold(r, provider, region) || seen[r.InstanceType] || strings.EqualFold(r.InstanceType, n.InstanceType) {
