@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+import (
+	"time"
+
+	"github.com/gputally/gputally/internal/core/inquiry"
+	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/packing"
+)
+
+// AdvicePlans are what clusters could give back.
+type AdvicePlans struct {
+	From     time.Time     `json:"from"`
+	To       time.Time     `json:"to" doc:"Pods are where they were in the hour before."`
+	Clusters []ClusterPlan `json:"clusters"`
+}
+
+// ClusterPlan is one cluster's plan, or the refusal of one.
+type ClusterPlan struct {
+	Cluster        string         `json:"cluster"`
+	Nodes          int            `json:"nodes"`
+	Kept           []string       `json:"kept" doc:"Nodes that stay whatever the plan, as NODE: why."`
+	Recommendation Recommendation `json:"recommendation"`
+	Returns        []ReturnedNode `json:"returns" doc:"Nodes that go."`
+	Steps          []PlanStep     `json:"steps" doc:"Each can be done when those before it are."`
+	Restarts       []string       `json:"restarts" doc:"Pods that stop and start, as CLUSTER/NAMESPACE/POD."`
+	Members        []string       `json:"members" doc:"Ids of recommendations that must be followed for it."`
+	Before         money.Nano     `json:"before" doc:"What the nodes whose price is known cost in an hour."`
+	After          money.Nano     `json:"after"`
+	Bound          money.Nano     `json:"bound" doc:"No packing of these pods costs less."`
+	Cash           *money.Nano    `json:"cash" nullable:"true" doc:"What a month costs less; null: no plan."`
+}
+
+// ReturnedNode is a node that goes.
+type ReturnedNode struct {
+	Node string      `json:"node"`
+	Type string      `json:"type,omitempty"`
+	Hour *money.Nano `json:"hour" nullable:"true" doc:"What it costs in an hour; null: not known."`
+}
+
+// PlanStep is one step.
+type PlanStep struct {
+	Action    string        `json:"action" enum:"cordon,layout,move,return"`
+	Node      string        `json:"node,omitempty"`
+	GPU       string        `json:"gpu,omitempty"`
+	Instances []MIGInstance `json:"instances,omitempty" doc:"Those that the GPU gets."`
+	Moves     []PodMove     `json:"moves,omitempty"`
+}
+
+// MIGInstance is an instance of a card.
+type MIGInstance struct {
+	Profile string `json:"profile"`
+	Start   uint32 `json:"start" doc:"Its first memory slice."`
+	Size    uint32 `json:"size" doc:"Memory slices."`
+}
+
+// PodMove is where a pod goes.
+type PodMove struct {
+	Pod      string       `json:"pod"`
+	Node     string       `json:"node"`
+	GPUs     []string     `json:"gpus,omitempty"`
+	Instance *MIGInstance `json:"instance,omitempty"`
+}
+
+// AdvicePlansOf makes the shape of plans.
+func AdvicePlansOf(p *inquiry.Plans) AdvicePlans {
+	return AdvicePlans{start(p.FromMS), start(p.ToMS), list(p.Clusters, clusterPlanOf)}
+}
+
+func clusterPlanOf(c *inquiry.ClusterPlan) ClusterPlan {
+	out := ClusterPlan{Cluster: c.Cluster, Nodes: c.Nodes, Kept: orEmpty(c.Kept), Recommendation: recommendationOf(&c.Recommendation), Returns: []ReturnedNode{}, Steps: []PlanStep{}, Restarts: []string{}, Members: []string{}}
+	if c.Plan != nil {
+		out.Members, out.Cash = orEmpty(c.Plan.Members), &c.Plan.Cash
+	}
+	p := c.Packing
+	if p == nil {
+		return out
+	}
+	out.Before, out.After, out.Bound, out.Restarts = p.Before, p.After, p.Bound, orEmpty(p.Restarts)
+	out.Returns = list(p.Returns, func(r *packing.Returned) ReturnedNode { return ReturnedNode{r.Node, r.Type, r.Hour} })
+	out.Steps = list(p.Steps, func(s *packing.Step) PlanStep {
+		step := PlanStep{Action: string(s.Action), Node: s.Node, GPU: string(s.GPU)}
+		for i := range s.Instances {
+			step.Instances = append(step.Instances, *instanceOf(&s.Instances[i]))
+		}
+		for _, m := range s.Moves {
+			move := PodMove{Pod: m.Pod, Node: m.To.Node, Instance: instanceOf(m.To.Instance)}
+			for _, g := range m.To.GPUs {
+				move.GPUs = append(move.GPUs, string(g))
+			}
+			step.Moves = append(step.Moves, move)
+		}
+		return step
+	})
+	return out
+}
+
+func instanceOf(i *packing.Instance) *MIGInstance {
+	if i == nil {
+		return nil
+	}
+	return &MIGInstance{i.Profile, i.Placement.Start, i.Placement.Size}
+}

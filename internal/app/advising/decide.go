@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package advising
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/inquiry"
+)
+
+// remember keeps what was answered, for who says something to it.
+func (s *Service) remember(a *inquiry.Advice) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.ToMS != s.day {
+		s.known, s.day = map[string]advice.Recommendation{}, a.ToMS
+	}
+	for i := range a.Workloads {
+		for _, r := range a.Workloads[i].Recommendations {
+			s.known[r.ID] = r
+		}
+	}
+	for _, r := range a.Shared {
+		s.known[r.ID] = r
+	}
+}
+
+// find is a recommendation by its id, of those that hold today.
+func (s *Service) find(ctx context.Context, id string) (advice.Recommendation, error) {
+	look := func() (advice.Recommendation, bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		r, ok := s.known[id]
+		return r, ok
+	}
+	if r, ok := look(); ok {
+		return r, nil
+	}
+	if _, err := s.Advice(ctx, inquiry.AdviceQuery{}); err != nil {
+		return advice.Recommendation{}, err
+	}
+	if r, ok := look(); ok {
+		return r, nil
+	}
+	return advice.Recommendation{}, &inquiry.NotFound{What: "recommendation", Name: id, Hint: "ids change with each day that is looked at: see gputally advise for those of today"}
+}
+
+// decisions are what was said, by what it was said to.
+type decisions map[string]inquiry.Decision
+
+func (s *Service) said(ctx context.Context) (decisions, error) {
+	all, err := s.store.Decisions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := decisions{}
+	for _, d := range slices.Backward(all) { // the newest counts
+		out[keyOf(&d.Recommendation)] = d
+	}
+	return out, nil
+}
+
+// keyOf is what a recommendation is about, whatever day it is of.
+func keyOf(r *advice.Recommendation) string {
+	t := &r.Target
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%s\x00%s", r.Kind, t.Cluster, t.Namespace, t.Owner, r.Current.Model, r.Current.Profile, strings.Join(r.Current.With, "\x00"))
+}
+
+// join sets what was said to a workload's recommendations. A dismissal ends on its
+// day; what was accepted and never made ends with the recommendation.
+func (d decisions) join(w inquiry.AdvisedWorkload, nowMS int64) inquiry.AdvisedWorkload {
+	for i := range w.Recommendations {
+		r := &w.Recommendations[i]
+		said, there := d.mark(r, nowMS)
+		if !there {
+			continue
+		}
+		if w.Said == nil {
+			w.Said = map[advice.Kind]inquiry.Decision{}
+		}
+		w.Said[r.Kind] = said
+	}
+	return w
+}
+
+// mark sets what was said to one.
+func (d decisions) mark(r *advice.Recommendation, nowMS int64) (inquiry.Decision, bool) {
+	said, there := d[keyOf(r)]
+	if !there {
+		return said, false
+	}
+	state := stateAt(&said, nowMS)
+	if state == advice.Expired {
+		return said, false
+	}
+	if r.State == advice.Advised {
+		r.State = state
+	}
+	return said, true
+}
+
+// stateAt is how a decision stands.
+func stateAt(d *inquiry.Decision, nowMS int64) advice.State {
+	switch {
+	case d.State == advice.Dismissed && d.UntilMS > 0 && d.UntilMS <= nowMS:
+		return advice.Expired
+	case d.State == advice.Accepted && d.AppliedMS > 0:
+		return advice.Applied
+	case d.State == advice.Accepted && d.Recommendation.ExpiresMS > 0 && d.Recommendation.ExpiresMS <= nowMS:
+		return advice.Expired
+	}
+	return d.State
+}
+
+// Decide keeps what somebody says to a recommendation of today, or adds to what was
+// said to an earlier one.
+func (s *Service) Decide(ctx context.Context, d inquiry.Decision) (inquiry.Decision, error) {
+	if err := checkDecision(&d); err != nil {
+		return d, err
+	}
+	all, err := s.store.Decisions(ctx)
+	if err != nil {
+		return d, err
+	}
+	i := slices.IndexFunc(all, func(o inquiry.Decision) bool { return o.ID == d.ID })
+	if i >= 0 {
+		d.Recommendation = all[i].Recommendation
+	} else if d.Recommendation, err = s.find(ctx, d.ID); err != nil {
+		return d, err
+	}
+	if d.State == advice.Accepted && d.Recommendation.State == advice.Refused {
+		return d, &inquiry.Refused{Code: "refused_advice", Why: "recommendation " + d.ID + " was refused: there is nothing to accept", Hint: "its refusals say what is missing"}
+	}
+	d.AtMS = s.now().UnixMilli()
+	return d, s.store.KeepDecision(ctx, d)
+}
+
+func checkDecision(d *inquiry.Decision) error {
+	switch {
+	case d.State != advice.Accepted && d.State != advice.Dismissed:
+		return &inquiry.Wrong{Field: "state", Value: string(d.State), Why: "it can be accepted or dismissed", Allowed: []string{string(advice.Accepted), string(advice.Dismissed)}}
+	case d.State == advice.Dismissed && d.Reason == "":
+		return &inquiry.Wrong{Field: "reason", Why: "say why it is dismissed: whoever reads it next asks"}
+	case d.State == advice.Dismissed && d.AppliedMS > 0:
+		return &inquiry.Wrong{Field: "applied", Why: "what is dismissed is not applied"}
+	}
+	return nil
+}
+
+// Decisions are all that was said, the newest first, as they stand now.
+func (s *Service) Decisions(ctx context.Context) ([]inquiry.Decision, error) {
+	all, err := s.store.Decisions(ctx)
+	now := s.now().UnixMilli()
+	for i := range all {
+		all[i].State = stateAt(&all[i], now)
+	}
+	return all, err
+}
