@@ -31,7 +31,7 @@ func TestVerify(t *testing.T) {
 	if _, err := w.service.Verify(ctx, r.ID, 0); !errors.As(err, &missing) {
 		t.Errorf("nobody accepted it: %v", err)
 	}
-	if _, err := w.service.Decide(ctx, inquiry.Decision{ID: r.ID, State: advice.Accepted}); err != nil {
+	if _, err := w.service.Decide(ctx, inquiry.Decision{ID: r.ID, State: advice.Accepted, Reason: "agreed"}); err != nil {
 		t.Fatal(err)
 	}
 	var refused *inquiry.Refused
@@ -41,7 +41,7 @@ func TestVerify(t *testing.T) {
 	if _, err := w.service.Decide(ctx, inquiry.Decision{ID: r.ID, State: advice.Accepted, AppliedMS: at.UnixMilli()}); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := w.service.Verify(ctx, r.ID, 0); err != nil || v.State != advice.TooEarly {
+	if v, err := w.service.Verify(ctx, r.ID, 0); err != nil || v.State != advice.TooEarly || v.Decision.Reason != "agreed" {
 		t.Errorf("an hour later: %+v, %v", v, err)
 	}
 

@@ -54,8 +54,8 @@ func dashboards(t *testing.T) (all []dashboard) {
 }
 
 // later is why panels may be empty here: the server works the fleet's advice out when
-// it begins, which is before it has records here, and then every five minutes.
-const later = "the server looks every five minutes"
+// it begins, which is before it has records here, and then every half minute.
+const later = "the server looks every half minute, and hours must be rated and looked at first"
 
 // empty are the panels that may find nothing, and why. Their queries must be taken.
 var empty = map[string]string{

@@ -38,7 +38,7 @@ func (h *handler) routeAdvice() {
 		"For each cluster: the nodes that its pods leave room to give back, step by step, with what a month costs less; as the pods are, or with the profiles that are advised for them.", heavy), h.plans)
 	get(h, operation(http.MethodGet, "/advice/decisions", "listAdviceDecisions", "What was said to advice", ""), h.decisions)
 	get(h, operation(http.MethodPost, "/advice/{id}/decision", "decideAdvice", "Accept or dismiss advice",
-		"Nothing is changed by it but what is shown: an accepted change can be verified, a dismissed one is not shown as advice until its day. Saying something again replaces it.", writes), h.decide)
+		"Nothing is changed by it but what is shown: an accepted change can be verified, a dismissed one is not shown as advice until its day. Saying something else replaces it; saying when an accepted change was made keeps why it was accepted.", writes), h.decide)
 	get(h, operation(http.MethodGet, "/advice/{id}/verification", "verifyAdvice", "What a change came to",
 		"Compares up to seven days before and after the change: what the nodes cost, what the workload was charged, what is idle, and what got worse.", heavy), h.verifyAdvice)
 }

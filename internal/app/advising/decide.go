@@ -3,6 +3,7 @@
 package advising
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,7 +41,7 @@ func (s *Service) find(ctx context.Context, id string) (advice.Recommendation, e
 	if r, ok := look(); ok {
 		return r, nil
 	}
-	if _, err := s.Advice(ctx, inquiry.AdviceQuery{}); err != nil {
+	if _, err := s.Advice(ctx, inquiry.AdviceQuery{Share: true}); err != nil {
 		return advice.Recommendation{}, err
 	}
 	if r, ok := look(); ok {
@@ -128,7 +129,7 @@ func (s *Service) Decide(ctx context.Context, d inquiry.Decision) (inquiry.Decis
 	}
 	i := slices.IndexFunc(all, func(o inquiry.Decision) bool { return o.ID == d.ID })
 	if i >= 0 {
-		d.Recommendation = all[i].Recommendation
+		d = again(d, &all[i])
 	} else if d.Recommendation, err = s.find(ctx, d.ID); err != nil {
 		return d, err
 	}
@@ -137,6 +138,17 @@ func (s *Service) Decide(ctx context.Context, d inquiry.Decision) (inquiry.Decis
 	}
 	d.AtMS = s.now().UnixMilli()
 	return d, s.store.KeepDecision(ctx, d)
+}
+
+// again adds to what was said before: saying when an accepted change was made takes
+// nothing of why it was accepted away.
+func again(d inquiry.Decision, before *inquiry.Decision) inquiry.Decision {
+	d.Recommendation = before.Recommendation
+	if d.State == before.State {
+		d.Reason = cmp.Or(d.Reason, before.Reason)
+		d.AppliedMS = cmp.Or(d.AppliedMS, before.AppliedMS)
+	}
+	return d
 }
 
 func checkDecision(d *inquiry.Decision) error {

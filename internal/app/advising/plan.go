@@ -25,15 +25,11 @@ func (s *Service) Plans(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Pla
 	to := dayOf(q.AtMS)
 	from := to.AddDate(0, 0, -windowDays)
 	out := inquiry.Plans{FromMS: from.UnixMilli(), ToMS: to.UnixMilli()}
-	fleet, err := s.fleet(ctx, from, to)
+	fleet, err := s.fleet(ctx, to)
 	if err != nil {
 		return out, err
 	}
-	market, err := s.marketAt(ctx, to)
-	if err != nil {
-		return out, err
-	}
-	clusters := machinesOf(market, &fleet.Fleet)
+	clusters := machinesOf(fleet.market, &fleet.Fleet)
 	err = s.eachWorkload(ctx, &inquiry.AdviceQuery{Cluster: q.Cluster}, from, to, func(hours []*activity.Hour) error {
 		for _, c := range advisor.Cases(hours, out.FromMS, out.ToMS) {
 			if p := clusters[c.Target.Cluster]; p != nil && c.Running() {

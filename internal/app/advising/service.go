@@ -81,7 +81,7 @@ func (s *Service) Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Ad
 		return out, err
 	}
 	out.Behind = len(due)
-	fleet, err := s.fleet(ctx, from, to)
+	fleet, err := s.fleet(ctx, to)
 	if err != nil {
 		return out, err
 	}
@@ -187,7 +187,7 @@ func sameWorkload(a, b *activity.Hour) bool {
 }
 
 // fleet is what is known of nodes and of what people said.
-func (s *Service) fleet(ctx context.Context, from, to time.Time) (*knownFleet, error) {
+func (s *Service) fleet(ctx context.Context, to time.Time) (*knownFleet, error) {
 	prices := map[[2]string]*advice.Price{}
 	for c, err := range s.store.Costs(ctx, to.Add(-48*time.Hour), to) {
 		if err != nil {
@@ -210,7 +210,7 @@ func (s *Service) fleet(ctx context.Context, from, to time.Time) (*knownFleet, e
 		k := [2]string{h.Cluster, h.Node}
 		on[k] = append(on[k], nameOf(&h))
 	}
-	return &knownFleet{plain: plain(&market.rules.Policy), Fleet: advisor.Fleet{
+	return &knownFleet{market: market, plain: plain(&market.rules.Policy), Fleet: advisor.Fleet{
 		Price: func(cluster, node string) *advice.Price { return prices[[2]string{cluster, node}] },
 		Alone: func(cluster, node, namespace, owner string) bool {
 			of := on[[2]string{cluster, node}]
@@ -224,7 +224,8 @@ func (s *Service) fleet(ctx context.Context, from, to time.Time) (*knownFleet, e
 // charged the price of its slices, so that what a change does to its charge is known.
 type knownFleet struct {
 	advisor.Fleet
-	plain bool
+	market *market
+	plain  bool
 }
 
 // plain: what a grant keeps from others is charged for, and nothing is passed on. By

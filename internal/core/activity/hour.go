@@ -4,7 +4,6 @@ package activity
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/gputally/gputally/internal/core/demand"
@@ -291,23 +290,6 @@ const hourMS = 3_600_000
 
 // mod is the rest of a division, never below 0.
 func mod(a, b int64) int64 { return (a%b + b) % b }
-
-// IdlePower learns from a node's records what each of its devices draws while no
-// process is on it, on top of what was known before.
-func IdlePower(batches []usage.Batch, before map[gpu.UUID]signal.IdlePower) map[gpu.UUID]signal.IdlePower {
-	out := maps.Clone(before)
-	if out == nil {
-		out = map[gpu.UUID]signal.IdlePower{}
-	}
-	for i := range batches {
-		for device, quiet := range signal.QuietOf(&batches[i]) {
-			known := out[device]
-			known.Learn(quiet)
-			out[device] = known
-		}
-	}
-	return out
-}
 
 // QuietHours is what a node's devices drew while no process was on them, by the hour
 // in which a window begins.

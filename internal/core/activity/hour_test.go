@@ -141,16 +141,3 @@ func TestOrderOfRecords(t *testing.T) {
 		}
 	}
 }
-
-// TestIdlePower: only time in which nobody was on the device teaches.
-func TestIdlePower(t *testing.T) {
-	all := records(spell{minutes: 20}, spell{20, []string{"a"}, map[string]uint64{"a": 8}, new(0.0), ""})
-	for i := range all {
-		all[i].Partitions[0].PowerMW = new(uint64(60_000 - 1000*uint64(i)))
-	}
-	got := IdlePower(all, map[gpu.UUID]signal.IdlePower{"GPU-1": {LowestMW: 7, SeenMS: 9}})
-	want := map[gpu.UUID]signal.IdlePower{"GPU-0": {LowestMW: 41_000, SeenMS: 20 * minute}, "GPU-1": {LowestMW: 7, SeenMS: 9}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}

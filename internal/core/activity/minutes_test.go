@@ -123,14 +123,15 @@ func TestUnusedIsQuiet(t *testing.T) {
 	}
 }
 
-// TestQuietHours: idle power is kept by the hour, and nothing of hours that teach none.
+// TestQuietHours: idle power is the lowest of the time in which nobody was on the
+// device, kept by the hour; hours with somebody there teach nothing.
 func TestQuietHours(t *testing.T) {
 	all := records(spell{minutes: 60}, spell{60, []string{"a"}, map[string]uint64{"a": 8}, new(0.0), ""})
 	for i := range all {
-		all[i].Partitions[0].PowerMW = new(uint64(60_000))
+		all[i].Partitions[0].PowerMW = new(uint64(60_000 - 100*uint64(i)))
 	}
 	got := QuietHours(all)
-	if len(got) != 1 || got[1_000*hourMS][gpu.UUID("GPU-0")].SeenMS != 60*minute {
+	if p := got[1_000*hourMS][gpu.UUID("GPU-0")]; len(got) != 1 || p.SeenMS != 60*minute || p.LowestMW != 54_100 {
 		t.Errorf("%+v", got)
 	}
 }

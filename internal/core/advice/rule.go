@@ -2,6 +2,8 @@
 
 package advice
 
+import "github.com/gputally/gputally/internal/core/activity"
+
 // RulesVersion changes whenever a rule or a number below does. It is part of a
 // recommendation's identity.
 const RulesVersion = "2026-12"
@@ -27,7 +29,7 @@ const (
 	// CalmScrapes is the share of scrapes in which nothing may wait.
 	CalmScrapes = 0.999
 	// IdleCPU is CPU as a share of the request, from which a pod is at work.
-	IdleCPU = 0.05
+	IdleCPU = activity.IdleCPU
 	// SteadyClass is the share of time in one class from which it is steady.
 	SteadyClass = 0.80
 	// MonthHours is a month in every figure of money.
