@@ -63,6 +63,10 @@ func SmallerPool(s Subject) (Recommendation, error) {
 // pooled is the demand inside what the engine took, or why it is not known.
 func (s *Subject) pooled(r *Recommendation) (uint64, bool) {
 	p := s.Pool
+	if len(s.PoolRefusals) > 0 {
+		r.Refusals = append(r.Refusals, s.PoolRefusals...)
+		return 0, false
+	}
 	if p == nil || p.UsageMax == nil || p.PoolBytes == 0 || p.TotalBytes == 0 || *p.UsageMax < 0 || *p.UsageMax > 1 || math.IsNaN(*p.UsageMax) {
 		r.Refusals = append(r.Refusals, Refusal{PreallocatedUnknown, "how much of its pool " + s.Engine + " uses", "have its metrics read (an annotation on the pod), and the pool's size from its log or arguments"})
 		return 0, false

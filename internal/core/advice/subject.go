@@ -67,6 +67,9 @@ type Subject struct {
 	// what it told of itself.
 	Engine string
 	Pool   *Pool
+	// PoolRefusals are why what the engine told says nothing of what it needs
+	// (demand.Need).
+	PoolRefusals []Refusal
 	// SM, DRAM and Tensor are the raw signals of minutes with activity.
 	SM, DRAM, Tensor signal.Spread
 	Classes          []ClassTime

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gputally/gputally/internal/core/activity"
 	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/demand"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/signal"
@@ -191,6 +192,32 @@ func TestWorkOf(t *testing.T) {
 		{"Deployment", "x", advice.Serving}, {"", "x", advice.Serving}, {"Rollout", "x", advice.Serving}} {
 		if got := WorkOf(workload.Owner{Kind: c.kind, Name: "n"}, workload.Holder{Pod: c.pod}); got != c.want {
 			t.Errorf("%s %s: %s", c.kind, c.pod, got)
+		}
+	}
+}
+
+// TestEngineThatIsSilent: a pool is sized only where the engine tells all that takes: one
+// that does not say whether requests wait is not one where none do.
+func TestEngineThatIsSilent(t *testing.T) {
+	use, pool, tokens, longest, none := 0.2, 50*gib, uint64(400_000), uint64(8192), uint64(0)
+	hits, queries, fraction := uint64(1), uint64(100), 0.92
+	for _, c := range []struct {
+		name    string
+		waiting int64
+		advised bool
+	}{{"it tells", 60, true}, {"it does not tell", 0, false}} {
+		list := hours(0, days*24, "a-b-c", "a", 0)
+		for _, h := range list {
+			*h.PeakBytes = 72 * gib
+			h.Engine = &demand.Evidence{Engine: demand.VLLM, Answered: 60, AnsweredMS: hourMS, WaitingKnown: c.waiting, UseMax: &use, Preempted: &none, Hits: &hits, Queries: &queries, Fraction: &fraction,
+				PoolBytes: demand.Range{Least: &pool, Most: &pool}, PoolTokens: demand.Range{Least: &tokens, Most: &tokens}, RequestTokens: demand.Range{Least: &longest, Most: &longest}}
+		}
+		r, err := one(t, list).Advise(&Fleet{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.advised == refuses(r, advice.KindPool, advice.Saturated) || c.advised == refuses(r, advice.KindMIG, advice.Saturated) {
+			t.Errorf("%s: %+v", c.name, r)
 		}
 	}
 }

@@ -166,20 +166,20 @@ func (c *Case) pool(e *demand.Evidence) {
 	if e.Preempted != nil {
 		p.Preemptions = int64(min(*e.Preempted, math.MaxInt64))
 	}
-	if c.told(e, *capacity) {
-		c.Subject.Pool = p
-	}
+	c.Subject.Pool = p
+	c.heed(e, *capacity)
 }
 
-// told: the engine told all that its need is worked out from. That requests wait, or
-// that the pool is a cache, is for the advice to say.
-func (c *Case) told(e *demand.Evidence, capacity uint64) bool {
+// heed takes over why the engine's word is not enough: that is worked out in one place.
+func (c *Case) heed(e *demand.Evidence, capacity uint64) {
 	held := demand.Held{TotalBytes: capacity, HeldBytes: *c.PeakBytes}
 	for _, h := range c.hours {
 		held.DurationMS += h.DurationMS
 	}
 	_, refusals := demand.Need(*e, held)
-	return !slices.ContainsFunc(refusals, func(r demand.Refusal) bool { return r.Code != demand.Saturated && r.Code != demand.PrefixCache })
+	for _, r := range refusals {
+		c.PoolRefusals = append(c.PoolRefusals, advice.Refusal{Code: advice.Code(r.Code), Missing: r.Missing, HowToGet: r.HowToGet})
+	}
 }
 
 func (c *Case) setFraction(f *float64) {
