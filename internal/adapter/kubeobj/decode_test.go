@@ -39,6 +39,7 @@ metadata:
   uid: u-1
   labels: {team: vision}
   annotations: {kubernetes.io/config.hash: abc, kubectl.kubernetes.io/last-applied-configuration: "{}"}
+  creationTimestamp: "2026-11-03T08:30:00Z"
   deletionTimestamp: "2026-11-03T10:00:00Z"
   ownerReferences:
   - {apiVersion: v1, kind: ConfigMap, name: other, uid: x}
@@ -87,6 +88,7 @@ spec:
   - {name: debug, image: shell:1, targetContainerName: main}
 status:
   phase: Running
+  conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-11-03T09:09:00Z"}, {type: PodScheduled, status: "True", lastTransitionTime: "2026-11-03T08:59:00Z"}]
   podIP: 10.1.2.3
   reason: Evicted
   resourceClaimStatuses: [{name: made, resourceClaimName: train-0-made-x7}, {name: pending}]
@@ -110,6 +112,8 @@ status:
 		ClaimNames:       []string{"shared", "train-0-made-x7"},
 		ExtendedClaim:    "train-0-ext",
 		DeletionDeadline: clock(10, 0),
+		CreatedAt:        clock(8, 30),
+		ScheduledAt:      clock(8, 59),
 		Containers: []workload.Container{
 			{Name: "fetch", Kind: workload.ContainerInit, ID: "aa", Image: "fetch:1", StartedAt: clock(9, 0), FinishedAt: clock(9, 1)},
 			{Name: "proxy", Kind: workload.ContainerSidecar},

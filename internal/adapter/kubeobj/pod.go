@@ -4,6 +4,7 @@ package kubeobj
 
 import (
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +39,20 @@ func Pod(p *corev1.Pod) workload.Pod {
 		ClaimNames:       claimNames(p),
 		ExtendedClaim:    extendedClaim(p),
 		DeletionDeadline: timeOf(p.DeletionTimestamp),
+		CreatedAt:        timeOf(&p.CreationTimestamp),
+		ScheduledAt:      scheduledAt(p),
 	}
+}
+
+// scheduledAt is when the scheduler found it a node. A pod that was made for a node
+// has no such time.
+func scheduledAt(p *corev1.Pod) *time.Time {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			return timeOf(&c.LastTransitionTime)
+		}
+	}
+	return nil
 }
 
 // ControllerOf is the owner that is marked as controller, empty without one.

@@ -52,6 +52,7 @@ func (r *reading) profile(number int) (p profile, ok bool) {
 		if r.ok(ret) {
 			p.info = binding.GpuInstanceProfileInfo{
 				Id: info.Id, SliceCount: info.SliceCount, InstanceCount: info.InstanceCount, MemorySizeMB: info.MemorySizeMB,
+				MultiprocessorCount: info.MultiprocessorCount,
 			}
 			p.name = r.spelling(text(info.Name[:]), p.info)
 			return p, true
@@ -180,7 +181,8 @@ func text(chars []int8) string {
 func placements(profiles []profile) []gpu.ProfilePlacements {
 	out := make([]gpu.ProfilePlacements, 0, len(profiles))
 	for _, p := range profiles {
-		out = append(out, gpu.ProfilePlacements{ProfileID: p.info.Id, Name: p.name, Placements: p.placements})
+		out = append(out, gpu.ProfilePlacements{ProfileID: p.info.Id, Name: p.name, Placements: p.placements,
+			Bytes: p.info.MemorySizeMB * gpu.MiB, SMs: p.info.MultiprocessorCount, ComputeSlices: p.info.SliceCount})
 	}
 	return out
 }

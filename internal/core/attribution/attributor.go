@@ -129,6 +129,7 @@ func (w *work) result() Result {
 	r.Findings = w.findings
 	r.Pods = w.podResults()
 	r.Engines = w.engines()
-	r.Machine = machineOf(w.s.Objects.Node)
+	r.Machine = machineOf(w.s.Objects.Node, w.s.Devices)
+	r.Others = w.otherPods()
 	return r
 }

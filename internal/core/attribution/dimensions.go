@@ -92,20 +92,3 @@ func cut(text string, most int) string {
 	}
 	return text[:most]
 }
-
-// The names of a node's resources (core/v1 ResourceName).
-const (
-	resourceCPU    = "cpu"
-	resourceMemory = "memory"
-)
-
-// machineOf is what a node's object says of the machine.
-func machineOf(n *workload.Node) *Machine {
-	if n == nil {
-		return nil
-	}
-	return &Machine{
-		ProviderID: n.ProviderID, Labels: n.Labels, CreatedMS: max(n.CreatedMS, 0), Unschedulable: n.Unschedulable,
-		CPUMilli: max(n.Capacity[resourceCPU], 0), MemoryBytes: uint64(max(n.Capacity[resourceMemory], 0)),
-	}
-}

@@ -36,7 +36,8 @@ func TestCostLabels(t *testing.T) {
 		})
 		want := []PodResult{
 			{Holder: workload.Holder{Kind: workload.KindPod, PodUID: "stranger"}, CPUNanos: new(uint64), MemoryBytes: new(uint64)},
-			{Holder: podHolder(pod), Owner: workload.Owner{Kind: "Deployment", Name: "train"}, Labels: c.want, CPUNanos: new(uint64), MemoryBytes: new(uint64)},
+			{Holder: podHolder(pod), Owner: workload.Owner{Kind: "Deployment", Name: "train"}, Labels: c.want, CPUNanos: new(uint64), MemoryBytes: new(uint64),
+				About: PodAbout{Template: "6d4cf"}},
 		}
 		if diff := cmp.Diff(want, r.Pods); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
@@ -81,7 +82,8 @@ func TestMachineOfTheNode(t *testing.T) {
 	}{
 		{nil, nil},
 		{&workload.Node{Name: "n"}, &Machine{}},
-		{&node, &Machine{ProviderID: "aws:///i-1", Labels: node.Labels, CPUMilli: 96000, MemoryBytes: 1 << 40, CreatedMS: 5, Unschedulable: true}},
+		{&node, &Machine{ProviderID: "aws:///i-1", Labels: node.Labels, CPUMilli: 96000, MemoryBytes: 1 << 40, CreatedMS: 5, Unschedulable: true,
+			AllocatableCPUMilli: 1, AllocatableMemoryBytes: 1}},
 	} {
 		r := New(Policy{}).Attribute(sample.Sample{Objects: sample.Objects{Node: c.node}})
 		if diff := cmp.Diff(c.want, r.Machine); diff != "" {

@@ -47,7 +47,7 @@ func (w *work) podResult(uid string) PodResult {
 	if !ok {
 		return PodResult{Holder: workload.Holder{Kind: workload.KindPod, PodUID: uid}}
 	}
-	pr := PodResult{Holder: podHolder(pod), Owner: pod.Workload(), Labels: w.policy.costLabels(pod)}
+	pr := PodResult{Holder: podHolder(pod), Owner: pod.Workload(), Labels: w.policy.costLabels(pod), About: aboutPod(pod)}
 	for _, c := range pod.Containers {
 		if c.Kind != workload.ContainerInit && c.Kind != workload.ContainerEphemeral {
 			pr.CPUMilli += c.CPUMilli

@@ -24,7 +24,9 @@ type Result struct {
 	// Engines are the looks at inference engines since the sample before.
 	Engines []Engine `json:"engines,omitempty"`
 	// Machine is what the node is; nil while nobody says it.
-	Machine *Machine                       `json:"machine,omitempty"`
+	Machine *Machine `json:"machine,omitempty"`
+	// Others is what pods without a GPU ask for; nil while that is not known.
+	Others  *OtherPods                     `json:"others,omitempty"`
 	Sources map[string]sample.SourceStatus `json:"sources,omitempty"`
 	// Identities says whom each process named by a device belongs to.
 	Identities map[int]Identity `json:"identities,omitempty"`
@@ -161,10 +163,58 @@ type Machine struct {
 	// bytes.
 	CPUMilli    int64  `json:"cpu_milli,omitempty"`
 	MemoryBytes uint64 `json:"memory_bytes,omitempty"`
+	// Of these pods may have so much (status.allocatable).
+	AllocatableCPUMilli    int64  `json:"allocatable_cpu_milli,omitempty"`
+	AllocatableMemoryBytes uint64 `json:"allocatable_memory_bytes,omitempty"`
+	// Cards are the models of its GPUs whose MIG profiles the driver told.
+	Cards []Card `json:"cards,omitempty"`
 	// CreatedMS is when the node's object was made, Unix milliseconds.
 	CreatedMS int64 `json:"created_ms,omitempty"`
 	// Unschedulable: the scheduler may not put pods on it (cordoned).
 	Unschedulable bool `json:"unschedulable,omitempty"`
+}
+
+// Card is a model of GPU as NVML describes it: how it can be cut into MIG instances,
+// and how large they are.
+type Card struct {
+	Model         string                  `json:"model"`
+	CapacityBytes uint64                  `json:"capacity_bytes"`
+	MemorySlices  uint32                  `json:"memory_slices,omitempty"`
+	Profiles      []gpu.ProfilePlacements `json:"profiles,omitempty"`
+}
+
+// Requests is how many pods ask for how much.
+type Requests struct {
+	Pods        int64  `json:"pods"`
+	CPUMilli    int64  `json:"cpu_milli"`
+	MemoryBytes uint64 `json:"memory_bytes"`
+}
+
+func (r *Requests) add(cpuMilli int64, memory uint64) {
+	r.Pods, r.CPUMilli, r.MemoryBytes = r.Pods+1, r.CPUMilli+min(cpuMilli, 1<<40), r.MemoryBytes+min(memory, 1<<50)
+}
+
+// OtherPods is what the pods of a node that have no GPU and ask for none ask for.
+// Movable is the part of those that another node could have: not a DaemonSet's, and
+// not static ones.
+type OtherPods struct {
+	Requests
+	Movable Requests `json:"movable,omitzero"`
+}
+
+// PodAbout is what a pod's object says that concerns advice. It enters no share and
+// no bill.
+type PodAbout struct {
+	// Template names the pod template that it was made of, as a Deployment,
+	// StatefulSet or DaemonSet labels it.
+	Template string `json:"template,omitempty"`
+	// Advice and Latency are the annotations of these names, as they are written.
+	Advice  string `json:"advice,omitempty"`
+	Latency string `json:"latency,omitempty"`
+	// CreatedMS is when it was made, ScheduledMS when it was given a node, Unix
+	// milliseconds; 0 where one of them is not known.
+	CreatedMS   int64 `json:"created_ms,omitempty"`
+	ScheduledMS int64 `json:"scheduled_ms,omitempty"`
 }
 
 // PodResult is the CPU and memory of one pod on the node, with whom it belongs
@@ -181,6 +231,8 @@ type PodResult struct {
 	MemoryBytes *uint64 `json:"memory_bytes"`
 	CPUMilli    int64   `json:"cpu_request_milli,omitempty"`
 	MemoryReq   int64   `json:"memory_request_bytes,omitempty"`
+	// About is what its object says that concerns advice.
+	About PodAbout `json:"about,omitzero"`
 }
 
 // Identity is the owner of one process.

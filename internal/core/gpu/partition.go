@@ -65,4 +65,9 @@ type ProfilePlacements struct {
 	ProfileID  uint32      `json:"profile_id"`
 	Name       string      `json:"name,omitempty"`
 	Placements []Placement `json:"placements"`
+	// Bytes, SMs and ComputeSlices are what an instance of it has, 0 where the driver
+	// does not say. Bytes is to the MiB, which is NVML's unit for it.
+	Bytes         uint64 `json:"bytes,omitempty"`
+	SMs           uint32 `json:"sms,omitempty"`
+	ComputeSlices uint32 `json:"compute_slices,omitempty"`
 }

@@ -41,12 +41,19 @@ func (c *checker) node() error {
 		}
 		end = s.StartMS + s.DurationMS
 	}
+	if o := b.Others; o != nil {
+		for _, r := range []attribution.Requests{o.Requests, o.Movable} {
+			if r.Pods < 0 || r.CPUMilli < 0 {
+				return fmt.Errorf("others: pods %d or cpu_milli %d is below 0", r.Pods, r.CPUMilli)
+			}
+		}
+	}
 	s := b.Shape
 	if s == nil {
 		return nil
 	}
-	if s.CPUMilli < 0 || s.CreatedMS < 0 {
-		return fmt.Errorf("shape: cpu_milli %d or created_ms %d is below 0", s.CPUMilli, s.CreatedMS)
+	if s.CPUMilli < 0 || s.CreatedMS < 0 || s.AllocatableCPUMilli < 0 {
+		return fmt.Errorf("shape: cpu_milli %d, allocatable_cpu_milli %d or created_ms %d is below 0", s.CPUMilli, s.AllocatableCPUMilli, s.CreatedMS)
 	}
 	if !slices.IsSortedFunc(s.Slots, NodeSlot.compare) {
 		return fmt.Errorf("shape: slots are not in order")

@@ -5,6 +5,7 @@ package usage
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/gputally/gputally/internal/core/attribution"
@@ -19,6 +20,10 @@ type nodeTrack struct {
 	// of the devices without a slot in the last sample.
 	named map[string]string
 	bare  []string
+	// cards are the models whose profiles were told since the boot, others what pods
+	// without a GPU ask for, as the last sample says.
+	cards  map[string]attribution.Card
+	others *attribution.OtherPods
 	// told is the shape that a window of this boot had last, toldHour its hour.
 	told     *NodeShape
 	toldHour int64
@@ -28,14 +33,27 @@ type nodeTrack struct {
 
 // restart is for when what was held is forgotten. The slots stay: they are the
 // node's also while the agent does not look.
-func (n *nodeTrack) restart() { n.cordoned = nil }
+func (n *nodeTrack) restart() { n.cordoned, n.others = nil, nil }
 
 // install holds what a sample says of the node.
 func (n *nodeTrack) install(r *attribution.Result) {
 	if r.Machine != nil {
 		n.machine = r.Machine
+		n.keep(r.Machine.Cards)
 	}
+	n.others = r.Others
 	n.see(r.Partitions)
+}
+
+// keep notes what is known of models. A card that is not read for a while is the
+// card that it was.
+func (n *nodeTrack) keep(cards []attribution.Card) {
+	for _, c := range cards {
+		if n.cards == nil {
+			n.cards = map[string]attribution.Card{}
+		}
+		n.cards[c.Model] = c
+	}
 }
 
 // see notes the places of the devices, once each. A whole device comes before its
@@ -88,6 +106,7 @@ func (n *nodeTrack) write(b *Batch, c *clock) {
 		b.Unschedulable = append(b.Unschedulable, c.span(s[0], s[1]))
 	}
 	n.cordoned = nil
+	b.Others = n.others
 	if n.machine == nil {
 		return // the first shape that is told stands for the time before it
 	}
@@ -106,6 +125,10 @@ var volatileLabels = []string{"nvidia.com/gfd.timestamp"}
 func (n *nodeTrack) shape() *NodeShape {
 	s := &NodeShape{
 		Labels: n.machine.Labels, CPUMilli: n.machine.CPUMilli, MemoryBytes: n.machine.MemoryBytes, CreatedMS: n.machine.CreatedMS,
+		AllocatableCPUMilli: n.machine.AllocatableCPUMilli, AllocatableMemoryBytes: n.machine.AllocatableMemoryBytes,
+	}
+	for _, model := range slices.Sorted(maps.Keys(n.cards)) {
+		s.Cards = append(s.Cards, n.cards[model])
 	}
 	for _, key := range volatileLabels {
 		if _, ok := s.Labels[key]; ok {
@@ -129,5 +152,6 @@ func (s NodeSlot) compare(o NodeSlot) int {
 
 func (s *NodeShape) equal(o *NodeShape) bool {
 	return s.CPUMilli == o.CPUMilli && s.MemoryBytes == o.MemoryBytes && s.CreatedMS == o.CreatedMS &&
-		maps.Equal(s.Labels, o.Labels) && slices.Equal(s.Slots, o.Slots)
+		s.AllocatableCPUMilli == o.AllocatableCPUMilli && s.AllocatableMemoryBytes == o.AllocatableMemoryBytes &&
+		maps.Equal(s.Labels, o.Labels) && slices.Equal(s.Slots, o.Slots) && reflect.DeepEqual(s.Cards, o.Cards)
 }

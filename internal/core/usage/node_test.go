@@ -199,3 +199,36 @@ func TestPodsKeepWhatTheyBelongTo(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestWhatIsToldBesideTheShape: what a model's MIG profiles are stands in the shape
+// from when they were told, also while the card is not read; what other pods ask for
+// stands in every window, as it stood last, and not where nobody knows it.
+func TestWhatIsToldBesideTheShape(t *testing.T) {
+	card := attribution.Card{Model: "A100", CapacityBytes: 80 * gib, MemorySlices: 8}
+	knows := machine(func(m *attribution.Machine) { m.Cards, m.AllocatableCPUMilli = []attribution.Card{card}, 95000 })
+	forgets := machine(func(m *attribution.Machine) { m.AllocatableCPUMilli = 95000 })
+	in := usage.New(testConfig)
+	var got []string
+	for i, r := range steps(every(0, 60, machine()), every(60, 120, knows), every(120, 181, forgets)) {
+		if i < 30 {
+			r.Others = &attribution.OtherPods{Requests: attribution.Requests{Pods: 1, CPUMilli: int64(i)}}
+		}
+		for _, b := range in.Add(r) {
+			line := fmt.Sprintf("%v", b.Shape != nil)
+			if b.Shape != nil {
+				line += fmt.Sprintf(" %d cards, %d may be had", len(b.Shape.Cards), b.Shape.AllocatableCPUMilli)
+			}
+			if b.Others != nil {
+				line += fmt.Sprintf(", others %d", b.Others.CPUMilli)
+			}
+			if err := b.Check(); err != nil {
+				t.Error(err)
+			}
+			got = append(got, line)
+		}
+	}
+	want := []string{"true 0 cards, 0 may be had, others 11", "true 1 cards, 95000 may be had, others 23", "false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

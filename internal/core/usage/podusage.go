@@ -68,10 +68,10 @@ func (b podBook) install(pods []attribution.PodResult, now int64) {
 // hold takes a pod as it is now. What it belongs to stands while its object is
 // not known.
 func (t *podTrack) hold(p *attribution.PodResult) {
-	owner, labels := t.last.Owner, t.last.Labels
+	had := t.last
 	t.last, t.present = *p, true
 	if p.Holder.Pod == "" {
-		t.last.Owner, t.last.Labels = owner, labels
+		t.last.Owner, t.last.Labels, t.last.About = had.Owner, had.Labels, had.About
 	}
 }
 
@@ -112,7 +112,7 @@ func (b podBook) write(span Span) []PodRecord {
 	for key, t := range b {
 		if t.sum.PresentMS+t.sum.UnmeasuredMS > 0 || t.sum.CPUNanos > 0 {
 			t.sum.Span, t.sum.Holder = span, t.last.Holder
-			t.sum.Owner, t.sum.Labels = t.last.Owner, t.last.Labels
+			t.sum.Owner, t.sum.Labels, t.sum.About = t.last.Owner, t.last.Labels, t.last.About
 			out = append(out, t.sum)
 		} else if !t.present {
 			delete(b, key)

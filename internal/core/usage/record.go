@@ -37,6 +37,9 @@ type Batch struct {
 	// Unschedulable are the times in which the scheduler could not hand the node
 	// out (cordoned), in order.
 	Unschedulable []Span `json:"unschedulable,omitempty"`
+	// Others is what pods without a GPU ask for on the node, as it stood last; nil
+	// where it is not known.
+	Others *attribution.OtherPods `json:"others,omitempty"`
 
 	Partitions []PartitionRecord `json:"partitions,omitempty"`
 	Holders    []Record          `json:"holders,omitempty"`
@@ -55,6 +58,11 @@ type NodeShape struct {
 	// capacity, not what of it pods may have.
 	CPUMilli    int64  `json:"cpu_milli,omitempty"`
 	MemoryBytes uint64 `json:"memory_bytes,omitempty"`
+	// Of these pods may have so much.
+	AllocatableCPUMilli    int64  `json:"allocatable_cpu_milli,omitempty"`
+	AllocatableMemoryBytes uint64 `json:"allocatable_memory_bytes,omitempty"`
+	// Cards are the models whose MIG profiles the driver told since the boot, by name.
+	Cards []attribution.Card `json:"cards,omitempty"`
 	// CreatedMS is when the node's object was made, Unix milliseconds.
 	CreatedMS int64 `json:"created_ms,omitempty"`
 	// Slots are the places of GPUs that the agent has seen, in order of their
@@ -178,9 +186,11 @@ type PodRecord struct {
 	// Owner is the workload that the pod belongs to, as far up as known. Labels
 	// are the labels and annotations chosen as cost dimensions. Both as they
 	// stood last in the window.
-	Owner     workload.Owner    `json:"owner,omitzero"`
-	Labels    map[string]string `json:"labels,omitempty"`
-	PresentMS int64             `json:"present_ms"`
+	Owner  workload.Owner    `json:"owner,omitzero"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// About is what its object says that concerns advice, as it stood last.
+	About     attribution.PodAbout `json:"about,omitzero"`
+	PresentMS int64                `json:"present_ms"`
 	// UnmeasuredMS is time between two samples too far apart, or in which the
 	// pod could not be read: only the requests are known of it, and the CPU
 	// counter where it was read before and after. What was used is unknown.

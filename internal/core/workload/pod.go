@@ -51,6 +51,10 @@ type Pod struct {
 	ClaimNames       []string    `json:"claim_names,omitempty"`
 	ExtendedClaim    string      `json:"extended_claim,omitempty"`
 	DeletionDeadline *time.Time  `json:"deletion_deadline,omitempty"`
+	// CreatedAt is when its object was made, ScheduledAt when it was given a node
+	// (condition PodScheduled); nil where nobody says it.
+	CreatedAt   *time.Time `json:"created_at,omitempty"`
+	ScheduledAt *time.Time `json:"scheduled_at,omitempty"`
 	// Gone is set when the object was deleted and is kept only to name what
 	// its processes still hold.
 	Gone bool `json:"gone,omitempty"`
@@ -124,6 +128,16 @@ type Container struct {
 
 // Key is the pod as namespace/name.
 func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
+
+// What a pod's annotations wish of advice.
+const (
+	// AnnotationAdvice: "off", or "off until 2027-01-31", with any reason behind it: no
+	// advice on the workload.
+	AnnotationAdvice = "gputally.io/advice"
+	// AnnotationLatency says what latency or throughput is wanted, in words: that
+	// somebody knows it.
+	AnnotationLatency = "gputally.io/latency"
+)
 
 // The restart policies of a pod (core/v1 RestartPolicy).
 const (
