@@ -57,9 +57,7 @@ func fill(t *rapid.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if !isPending(v.Type(), i) {
-				fill(t, v.Field(i))
-			}
+			fill(t, v.Field(i))
 		}
 	case reflect.Pointer:
 		if rapid.Bool().Draw(t, "there") {

@@ -3,16 +3,19 @@
 package duck
 
 import (
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
 var batchTable = table{name: "usage_batch", columns: columnsOf(
 	"hour", integer, "batch", bigint, "agent", text, "boot", text, "seq", ubigint, "version", bigint,
 	"cluster", text, "node", text, "start_ms", bigint, "duration_ms", bigint, "interval_ms", bigint,
-	"provider_id", text, "shape_json", text, "unschedulable_json", text, "engines_json", text,
+	"provider_id", text, "shape_json", text, "unschedulable_json", text, "engines_json", text, "others_json", text,
 )}
 
-func batchRow(at home, b *usage.Batch) record { return append(headRow(at, b), wireList(b.Engines)) }
+func batchRow(at home, b *usage.Batch) record {
+	return append(headRow(at, b), wireList(b.Engines), wire(b.Others, b.Others == nil))
+}
 
 // headRow is what a batch says of itself and of the node.
 func headRow(at home, b *usage.Batch) record {
@@ -30,6 +33,7 @@ type home struct {
 func readBatch(r *row) (at home, b usage.Batch) {
 	at, b = readHead(r)
 	b.Engines = readWire[[]usage.EngineRecord](r)
+	b.Others = readWire[*attribution.OtherPods](r)
 	return at, b
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/usage"
 	"github.com/gputally/gputally/test/storetest"
 )
@@ -25,7 +26,8 @@ func age(t *testing.T, s *Store, hour int32) {
 	}
 	for table, columns := range map[string]string{
 		partitionTable.name: "fp64_active, fp32_active, fp16_active, pcie_rx_bytes_per_s, pcie_tx_bytes_per_s, power_mw, power_limit_mw",
-		batchTable.name:     "engines_json",
+		batchTable.name:     "engines_json, others_json",
+		factsTable.name:     "about_json",
 	} {
 		path := filepath.Join(dirs[0], table+parquetSuffix)
 		query := fmt.Sprintf("COPY (SELECT * EXCLUDE (%s) FROM read_parquet(%s)) TO %s (FORMAT parquet)", columns, literal(path), literal(path+".old"))
@@ -61,6 +63,8 @@ func TestFilesOfAnEarlierSchema(t *testing.T) {
 	}
 	late := storetest.Minute("late", "b", 3, 1, 1)
 	late.Partitions[0].PowerMW = new(uint64(250_000))
+	late.Others = &attribution.OtherPods{Requests: attribution.Requests{Pods: 2, CPUMilli: 500, MemoryBytes: 1 << 30}}
+	late.Pods[0].About = attribution.PodAbout{Template: "abc", CreatedMS: 1, ScheduledMS: 2}
 	late.Engines = []usage.EngineRecord{{Span: usage.Span{StartMS: late.StartMS, DurationMS: late.DurationMS}, Holder: late.Holders[0].Holder, Engine: "vllm", Answered: 4}}
 	if _, err := s.Append(ctx, []usage.Batch{late}); err != nil {
 		t.Fatal(err)

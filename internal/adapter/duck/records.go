@@ -96,7 +96,7 @@ func podRow(at home, line uint32, owner, facts int64, p *usage.PodRecord) record
 
 func readPod(r *row, words *words) usage.PodRecord {
 	span, holder, facts := r.span(), words.owners.get(r), words.facts.get(r)
-	return usage.PodRecord{Span: span, Holder: holder, Owner: facts.owner, Labels: facts.labels, PresentMS: r.i64(), UnmeasuredMS: r.i64(),
+	return usage.PodRecord{Span: span, Holder: holder, Owner: facts.owner, Labels: facts.labels, About: facts.about, PresentMS: r.i64(), UnmeasuredMS: r.i64(),
 		CPUNanos: r.u64(), MemoryByteMS: r.u64(), CPURequestMilliMS: r.i64(), MemoryRequestByteMS: r.u64()}
 }
 

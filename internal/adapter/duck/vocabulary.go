@@ -28,7 +28,7 @@ type hourWords struct {
 	places       map[gpu.PartitionID]int64
 	owners       map[workload.Holder]int64
 	entitlements map[entitlement]int64
-	facts        map[factsKey]int64
+	facts        map[saidKey]int64
 	used         int64
 }
 
@@ -42,7 +42,7 @@ func (v *vocabulary) hour(h int32) *hourWords {
 	if w == nil {
 		v.forget()
 		w = &hourWords{looks: map[look]int64{}, places: map[gpu.PartitionID]int64{},
-			owners: map[workload.Holder]int64{}, entitlements: map[entitlement]int64{}, facts: map[factsKey]int64{}}
+			owners: map[workload.Holder]int64{}, entitlements: map[entitlement]int64{}, facts: map[saidKey]int64{}}
 		if v.hours == nil {
 			v.hours = map[int32]*hourWords{}
 		}
@@ -144,14 +144,19 @@ func entitlementOf(g *attribution.Grant) entitlement {
 		reservedBytes: maybeOf(g.ReservedBytes), limit: maybeOf(g.LimitBytes), admin: g.Admin}
 }
 
-// factsKey is all of a facts row, as a key.
+// saidKey is all of a facts row, as a key; factsKey is what of it a charge goes by.
+type saidKey struct {
+	factsKey
+	about attribution.PodAbout
+}
+
 type factsKey struct {
 	owner  workload.Owner
 	labels string
 }
 
-func factsOf(p *usage.PodRecord) factsKey {
-	return factsKey{owner: p.Owner, labels: joinedMap(p.Labels)}
+func factsOf(p *usage.PodRecord) saidKey {
+	return saidKey{factsKey{owner: p.Owner, labels: joinedMap(p.Labels)}, p.About}
 }
 
 // joinedMap is a map as a key: nil, empty and every content differ. Lengths stand

@@ -73,21 +73,22 @@ func readEntitlement(r *row, owners *numbered[workload.Holder]) (id int64, g att
 }
 
 var factsTable = table{name: "usage_facts", columns: columnsOf(
-	"hour", integer, "id", bigint, "owner_kind", text, "owner_name", text, "owner_uid", text, "labels_json", text,
+	"hour", integer, "id", bigint, "owner_kind", text, "owner_name", text, "owner_uid", text, "labels_json", text, "about_json", text,
 )}
 
-// podFacts are what a pod belongs to.
+// podFacts are what a pod belongs to, and what its object says beside.
 type podFacts struct {
 	owner  workload.Owner
 	labels map[string]string
+	about  attribution.PodAbout
 }
 
 func factsRow(hour int32, id int64, p *usage.PodRecord) record {
-	return record{hour, id, p.Owner.Kind, p.Owner.Name, p.Owner.UID, wireMap(p.Labels)}
+	return record{hour, id, p.Owner.Kind, p.Owner.Name, p.Owner.UID, wireMap(p.Labels), wire(p.About, p.About == (attribution.PodAbout{}))}
 }
 
 func readFacts(r *row) (id int64, f podFacts) {
 	_, id = r.i32(), r.i64()
-	f = podFacts{owner: workload.Owner{Kind: r.text(), Name: r.text(), UID: r.text()}, labels: readWire[map[string]string](r)}
+	f = podFacts{owner: workload.Owner{Kind: r.text(), Name: r.text(), UID: r.text()}, labels: readWire[map[string]string](r), about: readWire[attribution.PodAbout](r)}
 	return id, f
 }
