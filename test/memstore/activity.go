@@ -139,6 +139,21 @@ func (s *Store) Holders(_ context.Context, from, to time.Time) (out []activity.N
 	return out, nil
 }
 
+// NodeOthers is what pods without a GPU asked for.
+func (s *Store) NodeOthers(_ context.Context, from, to time.Time) (out []activity.NodeOthers, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h, m := range s.made {
+		if m.Others != nil && h.HourMS >= from.UnixMilli() && h.HourMS < to.UnixMilli() {
+			out = append(out, activity.NodeOthers{Cluster: h.Cluster, Node: h.Node, HourMS: h.HourMS, OtherPods: *m.Others})
+		}
+	}
+	slices.SortFunc(out, func(a, b activity.NodeOthers) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node), cmp.Compare(a.HourMS, b.HourMS))
+	})
+	return out, nil
+}
+
 // ClassTimes is how long pods were of each class.
 func (s *Store) ClassTimes(_ context.Context, from, to time.Time) (out []activity.ClassTime, err error) {
 	s.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gputally/gputally/internal/core/activity"
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/signal"
 )
@@ -27,8 +28,13 @@ var activityIdleTable = table{name: "activity_idle", columns: columnsOf(
 	"hour", integer, "cluster", text, "node", text, "device", text, "lowest_mw", ubigint, "seen_ms", bigint,
 )}
 
+var activityHostTable = table{name: "activity_host", columns: columnsOf(
+	"hour", integer, "cluster", text, "node", text, "pods", bigint, "cpu_milli", bigint, "memory_bytes", ubigint,
+	"movable_pods", bigint, "movable_cpu_milli", bigint, "movable_memory_bytes", ubigint,
+)}
+
 // activityTables are made of records and ledger, and can be made again.
-var activityTables = []table{activityNodeTable, activityPodTable, activityIdleTable}
+var activityTables = []table{activityNodeTable, activityPodTable, activityIdleTable, activityHostTable}
 
 var decisionTable = table{name: "advice_decision", columns: columnsOf("id", text, "at_ms", bigint, "decision_json", text)}
 
@@ -142,7 +148,11 @@ func appendActivity(conn *columnar, made []activity.Made) (err error) {
 		}
 	}
 	for i := range made {
-		if err := appendMade(tables[0], tables[1], tables[2], &made[i]); err != nil {
+		err := appendMade(tables[0], tables[1], tables[2], &made[i])
+		if err == nil {
+			err = appendOthers(tables[3], &made[i])
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -186,6 +196,41 @@ func appendMade(nodes, pods, idle *bulk, m *activity.Made) error {
 		}
 	}
 	return nil
+}
+
+func appendOthers(hosts *bulk, m *activity.Made) error {
+	o := m.Others
+	if o == nil {
+		return nil
+	}
+	hosts.i32(hourOf(m.HourMS))
+	hosts.text(m.Cluster)
+	hosts.text(m.Node)
+	for _, r := range []attribution.Requests{o.Requests, o.Movable} {
+		hosts.i64(r.Pods)
+		hosts.i64(r.CPUMilli)
+		hosts.u64(r.MemoryBytes)
+	}
+	return hosts.end()
+}
+
+// NodeOthers is what pods without a GPU asked for in [from, to), hour by hour, by
+// cluster and node.
+func (s *Store) NodeOthers(ctx context.Context, from, to time.Time) (out []activity.NodeOthers, err error) {
+	query := "SELECT " + activityHostTable.list() + " FROM activity_host WHERE " + hoursBetween(from, to) + " ORDER BY cluster, node, hour"
+	requests := func(r *row) attribution.Requests {
+		return attribution.Requests{Pods: r.i64(), CPUMilli: r.i64(), MemoryBytes: r.u64()}
+	}
+	err = s.read(ctx, query, activityHostTable.columns, func(r *row) error {
+		n := activity.NodeOthers{HourMS: int64(r.i32()) * hourMS, Cluster: r.text(), Node: r.text()}
+		n.Requests, n.Movable = requests(r), requests(r)
+		out = append(out, n)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what other pods ask for: %w", err)
+	}
+	return out, nil
 }
 
 // AskActivity has hours of a node in [from, to) made again, though their records

@@ -41,6 +41,9 @@ type Activities interface {
 	Activity(ctx context.Context, q activity.Query) iter.Seq2[*activity.Hour, error]
 	// Holders are the workloads that had GPUs of each node in [from, to).
 	Holders(ctx context.Context, from, to time.Time) ([]activity.NodeHolder, error)
+	// NodeOthers is what pods without a GPU asked for on each node, at most, in the
+	// hours of [from, to), by cluster, node and hour.
+	NodeOthers(ctx context.Context, from, to time.Time) ([]activity.NodeOthers, error)
 	// ClassTimes is how long pods were of each class in [from, to).
 	ClassTimes(ctx context.Context, from, to time.Time) ([]activity.ClassTime, error)
 }
@@ -51,6 +54,9 @@ type Ledger interface {
 	Costs(ctx context.Context, from, to time.Time) iter.Seq2[*pricing.NodeCost, error]
 	// Rated walks the hours in [from, to) as last rated.
 	Rated(ctx context.Context, from, to time.Time, node string) iter.Seq2[*rating.Rated, error]
+	// Machines are those that stood behind the names of nodes in [from, to), with what
+	// they were said to be, by cluster, node and time.
+	Machines(ctx context.Context, from, to time.Time, node string) ([]rating.Machine, error)
 	// Report answers as report.Run does.
 	Report(ctx context.Context, spec report.Spec) (report.Report, error)
 }

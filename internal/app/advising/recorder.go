@@ -58,7 +58,7 @@ type RecorderStatus struct {
 }
 
 // Rules names the rules by which activity is made.
-const Rules = signal.RulesVersion + "/1"
+const Rules = signal.RulesVersion + "/2"
 
 // idleDays is over how many days before an hour's day idle power is learned.
 const idleDays = 30
@@ -245,10 +245,10 @@ func makeNode(w rating.Windows, due []activity.Due, idle map[gpu.UUID]signal.Idl
 		return nil, err
 	}
 	hours := activity.OfNode(batches, func(id gpu.UUID) *uint64 { return idle[id].MW() })
-	quiet := activity.QuietHours(batches)
+	quiet, others := activity.QuietHours(batches), activity.Others(batches)
 	out := make([]activity.Made, len(due))
 	for i, d := range due {
-		out[i] = activity.Made{Due: d, Rules: Rules, Quiet: maps.Clone(quiet[d.HourMS])}
+		out[i] = activity.Made{Due: d, Rules: Rules, Quiet: maps.Clone(quiet[d.HourMS]), Others: others[d.HourMS]}
 		for j := range hours {
 			if hours[j].HourMS == d.HourMS {
 				out[i].Hours = append(out[i].Hours, hours[j])

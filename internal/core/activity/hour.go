@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/demand"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/signal"
@@ -71,12 +72,23 @@ type Hour struct {
 	// none.
 	CPU             signal.Spread `json:"cpu,omitzero"`
 	CPURequestMilli int64         `json:"cpu_request_milli,omitempty"`
-	// HostBytes is the most of the host's memory that it asked for or, as the mean of
-	// a window, used.
-	HostBytes uint64  `json:"host_bytes,omitempty"`
-	Minutes   Minutes `json:"minutes,omitzero"`
+	// MemoryRequestBytes is the most of the host's memory that it asked for,
+	// MemoryBytes the most that it used, each as the mean of a window; nil is not read.
+	MemoryRequestBytes uint64  `json:"memory_request_bytes,omitempty"`
+	MemoryBytes        *uint64 `json:"memory_bytes,omitempty"`
+	// About is what the pod's object said, as it stood last in the hour.
+	About   attribution.PodAbout `json:"about,omitzero"`
+	Minutes Minutes              `json:"minutes,omitzero"`
 	// Engine is what an inference engine in the pod told of itself.
 	Engine *demand.Evidence `json:"engine,omitempty"`
+}
+
+// HostBytes is what the pod needs of the host's memory: what it asks for, or uses.
+func (h *Hour) HostBytes() uint64 {
+	if h.MemoryBytes == nil {
+		return h.MemoryRequestBytes
+	}
+	return max(h.MemoryRequestBytes, *h.MemoryBytes)
 }
 
 // key names an hour of a pod.

@@ -93,7 +93,7 @@ func TestBesideGPUs(t *testing.T) {
 		t.Fatalf("%d hours", len(hours))
 	}
 	got := hours[0]
-	if got.Cluster != "prod" || got.Node != "n1" || got.Owner.Name != "new" || got.CPURequestMilli != 2000 || got.HostBytes != 3*gib {
+	if got.Cluster != "prod" || got.Node != "n1" || got.Owner.Name != "new" || got.CPURequestMilli != 2000 || got.HostBytes() != 3*gib {
 		t.Errorf("%+v", got)
 	}
 	if v, _ := got.CPU.Quantile(1000); v != 0.5 {

@@ -3,6 +3,7 @@
 package activity
 
 import (
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/demand"
 	"github.com/gputally/gputally/internal/core/signal"
 	"github.com/gputally/gputally/internal/core/usage"
@@ -16,7 +17,11 @@ type podWindow struct {
 	// cpu is what was used of the request, nil where not known.
 	cpu          *float64
 	requestMilli int64
-	hostBytes    uint64
+	// requestBytes is what it asks for of the host's memory, memory what it used, nil
+	// where not read.
+	requestBytes uint64
+	memory       *uint64
+	about        attribution.PodAbout
 	// requests is whether an engine had any at work or waiting, nil where it did not
 	// tell.
 	requests *bool
@@ -38,8 +43,13 @@ func aboutPods(b *usage.Batch) map[string]*podWindow {
 		w := of(p.Holder)
 		w.owner = p.Owner
 		w.requestMilli, w.cpu = cpuOf(p)
+		w.about = p.About
 		if p.PresentMS > 0 {
-			w.hostBytes = max(p.MemoryRequestByteMS, p.MemoryByteMS) / uint64(p.PresentMS)
+			used := p.MemoryByteMS / uint64(p.PresentMS)
+			w.memory = &used
+		}
+		if ms := p.PresentMS + p.UnmeasuredMS; ms > 0 {
+			w.requestBytes = p.MemoryRequestByteMS / uint64(ms)
 		}
 	}
 	for i := range b.Engines {
@@ -57,10 +67,11 @@ func aboutPods(b *usage.Batch) map[string]*podWindow {
 // cpuOf is what a pod asks for, and the share of it that it used. Where it asks for
 // nothing the share is of one CPU.
 func cpuOf(p *usage.PodRecord) (requestMilli int64, share *float64) {
-	if p.PresentMS <= 0 {
+	ms := p.PresentMS + p.UnmeasuredMS
+	if ms <= 0 {
 		return 0, nil
 	}
-	requestMilli = p.CPURequestMilliMS / p.PresentMS
+	requestMilli = p.CPURequestMilliMS / ms
 	if p.UnmeasuredMS > 0 {
 		return requestMilli, nil
 	}
@@ -79,11 +90,14 @@ func (b *building) about(p *podWindow, w signal.Window) {
 	var asked *bool
 	if p != nil {
 		if p.startMS >= b.ownerAt {
-			b.ownerAt, b.Owner = p.startMS, p.owner
+			b.ownerAt, b.Owner, b.About = p.startMS, p.owner, p.about
 		}
 		cpu, asked = p.cpu, p.requests
 		b.CPU.Add(p.cpu, w.DurationMS)
-		b.CPURequestMilli, b.HostBytes = max(b.CPURequestMilli, p.requestMilli), max(b.HostBytes, p.hostBytes)
+		b.CPURequestMilli, b.MemoryRequestBytes = max(b.CPURequestMilli, p.requestMilli), max(b.MemoryRequestBytes, p.requestBytes)
+		if p.memory != nil && (b.MemoryBytes == nil || *b.MemoryBytes < *p.memory) {
+			b.MemoryBytes = p.memory
+		}
 		if b.told != p { // once, of however many pieces its window has
 			b.told = p
 			b.engine.Merge(p.engine)

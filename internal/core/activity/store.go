@@ -3,6 +3,7 @@
 package activity
 
 import (
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/signal"
 )
@@ -23,6 +24,16 @@ type Made struct {
 	Hours []Hour
 	// Quiet is what the node's devices drew in the hour without any process.
 	Quiet map[gpu.UUID]signal.IdlePower
+	// Others is the most that pods without a GPU asked for on the node; nil where no
+	// record says it.
+	Others *attribution.OtherPods
+}
+
+// NodeOthers is what pods without a GPU asked for on a node in an hour, at most.
+type NodeOthers struct {
+	Cluster, Node string
+	HourMS        int64
+	attribution.OtherPods
 }
 
 // Query says which hours are wanted: those that begin in [FromMS, ToMS) and meet

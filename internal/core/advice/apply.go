@@ -33,6 +33,8 @@ func Apply(r *Recommendation) []string {
 			"nodeSelector:",
 			"  node.kubernetes.io/instance-type: " + r.Proposed.Model,
 		}
+	case KindHostDemand:
+		return applyHost(r)
 	case KindShare:
 		return []string{
 			"# the setting of the device plugin holds for every pod of the node",
@@ -62,6 +64,18 @@ func applyProfile(r *Recommendation) []string {
 		"# a card must have such an instance. On a node that is given to MIG, when its pods are gone:",
 		"kubectl cordon NODE  # and wait for its GPU pods to end: nothing else waits for them",
 		"kubectl label node NODE nvidia.com/mig.config=LAYOUT --overwrite  # one with "+p)
+}
+
+// applyHost: requests are of containers. The pod's are their sum.
+func applyHost(r *Recommendation) []string {
+	out := []string{"# in the pod's template; of several containers, those that ask for most:", "resources:", "  requests:"}
+	if r.Proposed.CPUMilli > 0 {
+		out = append(out, fmt.Sprintf("    cpu: %q", fmt.Sprint(r.Proposed.CPUMilli/1000)))
+	}
+	if r.Proposed.HostBytes > 0 {
+		out = append(out, fmt.Sprintf("    memory: %dGi", r.Proposed.HostBytes>>30), "# a memory limit below what is used ends the program: leave it")
+	}
+	return out
 }
 
 func applyPool(r *Recommendation) []string {

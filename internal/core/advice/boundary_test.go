@@ -80,7 +80,7 @@ func TestSubjectsOfNothing(t *testing.T) {
 		func() (Recommendation, error) { return FewerGPUs(s, nil) },
 		func() (Recommendation, error) { return IdleReclaim(s, nil, Reclaim{}) },
 		func() (Recommendation, error) { return OtherShape(s, nil, 0) },
-		func() (Recommendation, error) { return CPURequest(s, Host{}) },
+		func() (Recommendation, error) { return HostRequest(s, HostUse{}) },
 		func() (Recommendation, error) { return Share(make([]Tenant, 2), "") },
 	} {
 		r, err := f()

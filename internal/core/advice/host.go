@@ -4,54 +4,156 @@ package advice
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
 )
 
-// Host is a GPU node as its CPUs limit it. Its pods of the subject have one GPU
-// each.
+// HostShare is CPU and memory of a host.
+type HostShare struct {
+	CPUMilli    int64
+	MemoryBytes uint64
+}
+
+// Host is a GPU node as its CPU and memory limit it.
 type Host struct {
-	AllocatableMilli, OtherMilli int64
-	GPUs, UsedGPUs               int
-	// Replicas are the subject's pods there, each asking RequestMilli; P999Milli
-	// is what one used but for a thousandth of the time, nil if not known.
-	Replicas     int
-	RequestMilli int64
-	P999Milli    *int64
+	Name string
+	// Allocatable is what pods may have of it; Other what all pods but the subject's
+	// ask for.
+	Allocatable, Other HostShare
+	GPUs, UsedGPUs     int
+	// Replicas are the subject's pods there, with Each GPUs (0 counts as 1).
+	Replicas, Each int
+	// Price is what it costs; nil: that of the subject.
+	Price *Price
+}
+
+// HostUse is what one of the subject's pods asks for, and what it used: P999Milli
+// but for a thousandth of the time, MostBytes at any time. nil is not known.
+type HostUse struct {
+	Request   HostShare
+	P999Milli *int64
+	MostBytes *uint64
 	// PendingMS is how long of the period such pods waited for a place.
 	PendingMS int64
 }
 
-// stranded is how many free GPUs nobody can have, for want of CPU.
-func (h Host) stranded(requestMilli int64) int {
-	free := h.GPUs - h.UsedGPUs
-	left := h.AllocatableMilli - h.OtherMilli - int64(h.Replicas)*requestMilli
-	return free - min(free, int(max(left, 0)/requestMilli))
+// stranded is how many free GPUs none of such pods can have, for want of CPU or memory.
+func (h *Host) stranded(request HostShare) int {
+	free := max(h.GPUs-h.UsedGPUs, 0)
+	each := max(h.Each, 1)
+	fit := int64(free / each)
+	used := HostShare{h.Other.CPUMilli + int64(h.Replicas)*request.CPUMilli, h.Other.MemoryBytes + uint64(h.Replicas)*request.MemoryBytes}
+	if request.CPUMilli > 0 {
+		fit = min(fit, max(h.Allocatable.CPUMilli-used.CPUMilli, 0)/request.CPUMilli)
+	}
+	if request.MemoryBytes > 0 {
+		left := uint64(0)
+		if used.MemoryBytes < h.Allocatable.MemoryBytes {
+			left = h.Allocatable.MemoryBytes - used.MemoryBytes
+		}
+		fit = min(fit, int64(min(left/request.MemoryBytes, math.MaxInt32)))
+	}
+	return free/each*each - int(fit)*each
 }
 
-// CPURequest proposes to ask for less CPU, where that gives GPUs back that
-// nobody can have now.
-func CPURequest(s Subject, h Host) (Recommendation, error) {
+func strandedOn(hosts []Host, request HostShare) (n int) {
+	for i := range hosts {
+		n += hosts[i].stranded(request)
+	}
+	return n
+}
+
+// HostRequest proposes to ask for less CPU or memory, where that gives GPUs back that
+// nobody can have now. It lowers no more than what does.
+func HostRequest(s Subject, use HostUse, hosts ...Host) (Recommendation, error) {
 	r := begin(KindHostDemand, &s)
 	r.Refusals = s.gates()
-	r.Current.CPUMilli = h.RequestMilli
-	if h.P999Milli == nil || h.RequestMilli <= 0 {
-		r.Refusals = append(r.Refusals, Refusal{NoSignal, "what CPU the pods use and ask for", "the agent reads it from their cgroups"})
+	r.Current.CPUMilli, r.Current.HostBytes = use.Request.CPUMilli, use.Request.MemoryBytes
+	if len(hosts) == 0 {
+		r.Refusals = append(r.Refusals, Refusal{NoSignal, "what the node may give to pods, and what its other pods ask for", "agents of this version send it where they may read pods and nodes: update them, and wait for a day"})
+	}
+	least := use.least()
+	if least == use.Request {
+		r.Refusals = append(r.Refusals, use.nothing())
 	}
 	if blocked(r.Refusals) {
 		return r.refuse(), nil
 	}
-	want := wholeCores(*h.P999Milli)
-	r.Evidence = append(r.Evidence, Evidence{"cpu", "p99.9", float64(*h.P999Milli) / 1000, "cores", gpu.Measured})
-	before, after := h.stranded(h.RequestMilli), h.stranded(min(want, h.RequestMilli))
-	r.Tests = append(r.Tests, Test{Of: fmt.Sprintf("%d cores", want/1000), Name: "stranded GPUs", Sum: fmt.Sprintf("%d before", before), Value: float64(after), Limit: float64(before - 1), Holds: after < before})
+	use.evidence(&r)
+	want, before, after := use.enough(hosts, least)
+	r.Tests = append(r.Tests, Test{Of: want.text(), Name: "stranded GPUs", Sum: fmt.Sprintf("%d before", before), Value: float64(after), Limit: float64(before - 1), Holds: after < before})
 	if after >= before {
-		return r.refuse(Refusal{NoCapacityEffect, "a GPU that a smaller request would free", "CPU is not what limits this node"}, Refusal{NoFit, "a smaller request that changes anything", "see the test"}), nil
+		return r.refuse(Refusal{NoCapacityEffect, "a GPU that a smaller request would free", "CPU and memory are not what limits these nodes"}), nil
 	}
 	r.Risk = Risk{Restart: true, Notes: []string{"loading data takes CPU in bursts: watch GPU activity after the change"}}
-	m, err := s.hostMoney(before-after, h.PendingMS)
-	return r.finish(&s, Change{CPUMilli: want}, m), err
+	if use.PendingMS > 0 {
+		r.Risk.Notes = append(r.Risk.Notes, fmt.Sprintf("such pods waited %.1f hours for a place in this time; those that never got one are not counted", float64(use.PendingMS)/3_600_000))
+	}
+	m, err := s.hostMoney(hosts, use.Request, want, use.PendingMS)
+	out := Change{CPUMilli: want.CPUMilli, HostBytes: want.MemoryBytes}
+	if want.CPUMilli == use.Request.CPUMilli {
+		out.CPUMilli = 0
+	}
+	if want.MemoryBytes == use.Request.MemoryBytes {
+		out.HostBytes = 0
+	}
+	return r.finish(&s, out, m), err
+}
+
+// least is what a pod can do with: what it used with the margin, never more than it
+// asks for now.
+func (u *HostUse) least() HostShare {
+	out := u.Request
+	if u.P999Milli != nil && out.CPUMilli > 0 {
+		out.CPUMilli = min(out.CPUMilli, wholeCores(*u.P999Milli))
+	}
+	if u.MostBytes != nil && out.MemoryBytes > 0 {
+		if need, ok := withMargin(*u.MostBytes); ok {
+			out.MemoryBytes = min(out.MemoryBytes, wholeGiB(need))
+		}
+	}
+	return out
+}
+
+// nothing is why no request can be lowered.
+func (u *HostUse) nothing() Refusal {
+	if u.P999Milli == nil && u.MostBytes == nil || u.Request == (HostShare{}) {
+		return Refusal{NoSignal, "what CPU and memory the pods use and ask for", "the agent reads it from their cgroups"}
+	}
+	return Refusal{NoFit, "a smaller request that holds what is used", "the pods use what they ask for"}
+}
+
+func (u *HostUse) evidence(r *Recommendation) {
+	if u.P999Milli != nil {
+		r.Evidence = append(r.Evidence, Evidence{"cpu", "p99.9", float64(*u.P999Milli) / 1000, "cores", gpu.Measured})
+	}
+	if u.MostBytes != nil {
+		r.Evidence = append(r.Evidence, Evidence{"memory_working_set", "max", float64(*u.MostBytes), "bytes", gpu.Measured})
+	}
+}
+
+// enough is the smallest change that frees as much as all of it would: of CPU, of
+// memory, or of both.
+func (u *HostUse) enough(hosts []Host, least HostShare) (want HostShare, before, after int) {
+	before, after = strandedOn(hosts, u.Request), strandedOn(hosts, least)
+	for _, one := range []HostShare{{least.CPUMilli, u.Request.MemoryBytes}, {u.Request.CPUMilli, least.MemoryBytes}} {
+		if one != u.Request && strandedOn(hosts, one) == after {
+			return one, before, after
+		}
+	}
+	return least, before, after
+}
+
+func (h HostShare) text() string {
+	switch {
+	case h.MemoryBytes == 0:
+		return fmt.Sprintf("%d cores", h.CPUMilli/1000)
+	case h.CPUMilli == 0:
+		return gib(h.MemoryBytes)
+	}
+	return fmt.Sprintf("%g cores, %s", float64(h.CPUMilli)/1000, gib(h.MemoryBytes))
 }
 
 // wholeCores is what was used with the margin, a core at least, rounded up.
@@ -60,18 +162,49 @@ func wholeCores(p999Milli int64) int64 {
 	return (milli + 999) / 1000 * 1000
 }
 
+func wholeGiB(n uint64) uint64 { return (n + 1<<30 - 1) >> 30 << 30 }
+
 // hostMoney: stranded cards become idle ones. They avoid a purchase for as long
 // as pods waited for them.
-func (s *Subject) hostMoney(cards int, pendingMS int64) (*Money, error) {
-	m, err := s.cardsMoney(cards)
-	if m == nil || err != nil {
-		return nil, err
+func (s *Subject) hostMoney(hosts []Host, request, want HostShare, pendingMS int64) (sum *Money, err error) {
+	for i := range hosts {
+		on := *s
+		if hosts[i].Price != nil {
+			on.Price = hosts[i].Price
+		}
+		cards := hosts[i].stranded(request) - hosts[i].stranded(want)
+		if cards == 0 {
+			continue
+		}
+		m, err := on.cardsMoney(cards)
+		if m == nil || err != nil {
+			return nil, err
+		}
+		if m, err = freed(m, on.Price, pendingMS, s.ToMS-s.FromMS); err != nil {
+			return nil, err
+		}
+		if sum, err = sum.Plus(m); err != nil {
+			return nil, err
+		}
 	}
-	m.ChargeDelta = new(money.Nano)
+	return sum, nil
+}
+
+// freed is the money of cards that nobody could have and somebody can. What the
+// subject is charged for its own CPU and memory falls with its request, where they have
+// a part of the node's price: by how much is not known here.
+func freed(m *Money, p *Price, pendingMS, periodMS int64) (_ *Money, err error) {
+	m.ChargeDelta = nil
+	if p.Split == allGPU {
+		m.ChargeDelta = new(money.Nano)
+	}
 	m.FreedStranded = -m.FreedIdle
 	if pendingMS > 0 {
 		m.Class = Avoidable
-		m.Avoidable, err = part(m.FreedIdle, pendingMS, s.ToMS-s.FromMS)
+		m.Avoidable, err = part(m.FreedIdle, min(pendingMS, periodMS), periodMS)
 	}
 	return m, err
 }
+
+// allGPU is the split that has all of a node's price on its GPUs (pricing.RuleAllGPU).
+const allGPU = "all-gpu"

@@ -91,15 +91,17 @@ type Test struct {
 
 // Change is what is asked for, now or then. Fields that do not apply are empty.
 type Change struct {
-	Resource string   `json:"resource,omitempty"`
-	Profile  string   `json:"profile,omitempty"`
-	Model    string   `json:"model,omitempty"`
-	Count    int      `json:"count,omitempty"`
-	Fraction string   `json:"fraction,omitempty"`
-	Engine   string   `json:"engine,omitempty"` // that takes memory in advance
-	CPUMilli int64    `json:"cpu_milli,omitempty"`
-	With     []string `json:"with,omitempty"` // co-tenants
-	Idle     string   `json:"stop_after_idle,omitempty"`
+	Resource string `json:"resource,omitempty"`
+	Profile  string `json:"profile,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Count    int    `json:"count,omitempty"`
+	Fraction string `json:"fraction,omitempty"`
+	Engine   string `json:"engine,omitempty"` // that takes memory in advance
+	CPUMilli int64  `json:"cpu_milli,omitempty"`
+	// HostBytes is the request for the host's memory.
+	HostBytes uint64   `json:"host_bytes,omitempty"`
+	With      []string `json:"with,omitempty"` // co-tenants
+	Idle      string   `json:"stop_after_idle,omitempty"`
 }
 
 // Need is what the workload needs, as far as known.

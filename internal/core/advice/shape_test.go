@@ -51,33 +51,66 @@ func TestExample10(t *testing.T) {
 // avoid a purchase while pods wait for them.
 func TestExample11(t *testing.T) {
 	s := subject(t)
-	h := Host{AllocatableMilli: 96_000, GPUs: 8, UsedGPUs: 4, Replicas: 4, RequestMilli: 24_000, P999Milli: p(int64(6_000)), PendingMS: s.ToMS / 24 * 20}
-	r, err := CPURequest(s, h)
+	h := Host{Allocatable: HostShare{CPUMilli: 96_000}, GPUs: 8, UsedGPUs: 4, Replicas: 4}
+	u := HostUse{Request: HostShare{CPUMilli: 24_000}, P999Milli: p(int64(6_000)), PendingMS: s.ToMS / 24 * 20}
+	r, err := HostRequest(s, u, h)
 	advised(t, r, err)
-	if r.Proposed.CPUMilli != 7_000 || r.Money.Class != Avoidable || r.Money.Avoidable != usd(t, "7300") || r.Money.CashMean != 0 {
+	if r.Proposed.CPUMilli != 7_000 || r.Proposed.HostBytes != 0 || r.Money.Class != Avoidable || r.Money.Avoidable != usd(t, "7300") || r.Money.CashMean != 0 {
 		t.Errorf("%+v, %+v", r.Proposed, r.Money)
 	}
-	if r.Money.FreedIdle+r.Money.FreedStranded != 0 || r.Money.FreedIdle != usd(t, "8760") {
+	if r.Money.FreedIdle+r.Money.FreedStranded != 0 || r.Money.FreedIdle != usd(t, "8760") || *r.Money.ChargeDelta != 0 {
 		t.Errorf("stranded becomes idle: %v, %v", r.Money.FreedIdle, r.Money.FreedStranded)
 	}
-	h.PendingMS = 0
-	if r, err = CPURequest(s, h); r.Money.Class != Capacity || r.Money.Avoidable != 0 {
+	u.PendingMS = 0
+	if r, err = HostRequest(s, u, h); r.Money.Class != Capacity || r.Money.Avoidable != 0 {
 		t.Errorf("nobody waits: %+v, %v", r.Money, err)
 	}
 	for _, c := range []struct {
 		code Code
-		set  func(*Host)
+		set  func(*Host, *HostUse)
 	}{
-		{NoSignal, func(h *Host) { h.P999Milli = nil }},
-		{NoCapacityEffect, func(h *Host) { h.AllocatableMilli = 192_000 }},
-		{NoFit, func(h *Host) { h.P999Milli = p(int64(23_000)) }},
-		{NoCapacityEffect, func(h *Host) { h.AllocatableMilli, h.OtherMilli = 196_000, 100_000; h.P999Milli = p(int64(20_900)) }},
-		{NoCapacityEffect, func(h *Host) { h.OtherMilli = 62_000 }},
+		{NoSignal, func(_ *Host, u *HostUse) { u.P999Milli = nil }},
+		{NoSignal, func(_ *Host, u *HostUse) { u.Request = HostShare{} }},
+		{NoCapacityEffect, func(h *Host, _ *HostUse) { h.Allocatable.CPUMilli = 192_000 }},
+		{NoFit, func(_ *Host, u *HostUse) { u.P999Milli = p(int64(23_000)) }},
+		{NoCapacityEffect, func(h *Host, u *HostUse) {
+			h.Allocatable.CPUMilli, h.Other.CPUMilli = 196_000, 100_000
+			u.P999Milli = p(int64(19_000))
+		}},
+		{NoCapacityEffect, func(h *Host, _ *HostUse) { h.Other.CPUMilli = 62_000 }},
 	} {
-		x := h
-		c.set(&x)
-		r, err := CPURequest(s, x)
+		x, y := h, u
+		c.set(&x, &y)
+		r, err := HostRequest(s, y, x)
 		refused(t, r, err, c.code)
+	}
+	r, err = HostRequest(s, u)
+	refused(t, r, err, NoSignal)
+}
+
+// TestHostMemoryStrandsGPUs: memory limits a node as CPU does. Only what frees GPUs is
+// lowered; two nodes with prices of their own add up; a split price leaves the charge
+// open.
+func TestHostMemoryStrandsGPUs(t *testing.T) {
+	s := subject(t)
+	h := Host{Allocatable: HostShare{CPUMilli: 96_000, MemoryBytes: gb(800)}, GPUs: 8, UsedGPUs: 4, Replicas: 2, Each: 2}
+	u := HostUse{Request: HostShare{CPUMilli: 10_000, MemoryBytes: gb(400)}, P999Milli: p(int64(2_000)), MostBytes: p(gb(100))}
+	other := h
+	dear := *s.Price
+	dear.DeviceHour, dear.Split = usd(t, "5"), "declared"
+	other.Price, other.Replicas, other.UsedGPUs = &dear, 1, 7 // one card is free, and nobody needs one alone
+	r, err := HostRequest(s, u, h, other)
+	advised(t, r, err)
+	// 115 GiB with the margin. On the first node 4 cards are free and 230 of 800 GiB are
+	// taken: both pairs can be had.
+	if r.Proposed.HostBytes != gb(115) || r.Proposed.CPUMilli != 0 || r.Money.FreedIdle != usd(t, "8760") || *r.Money.ChargeDelta != 0 {
+		t.Errorf("%+v, %+v", r.Proposed, r.Money)
+	}
+	other.UsedGPUs = 2 // 6 free: one pair more fits now, and all three after
+	r, err = HostRequest(s, u, h, other)
+	advised(t, r, err)
+	if r.Money.FreedIdle != usd(t, "8760")+usd(t, "14600") || r.Money.ChargeDelta != nil {
+		t.Errorf("%+v", r.Money)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/signal"
@@ -22,8 +23,11 @@ type Fleet struct {
 	// Shapes are nodes with one GPU that could be had in the place of a node, for
 	// somebody who needs so much of the host.
 	Shapes func(cluster, node string, h Host) []advice.Shape
-	// OptedOut is an owner's reason for no advice, "" for none.
-	OptedOut func(t advice.Target) string
+	// Node is what is known of a node, nil where nothing is.
+	Node func(cluster, node string) *Node
+	// Card is a model as its driver describes it, nil where no driver has: it does so
+	// only while MIG is on.
+	Card func(model string) *attribution.Card
 }
 
 // Host is what a workload needs of a node beside GPUs.
@@ -45,8 +49,8 @@ const (
 // Advise tries every kind of change that concerns the workload alone. Each answer is
 // advice or a refusal with its reasons.
 func (c *Case) Advise(f *Fleet) ([]advice.Recommendation, error) {
-	if f.OptedOut != nil {
-		c.OptedOut = f.OptedOut(c.Target)
+	if f.Card != nil {
+		c.learn(f.Card(c.Device.Model))
 	}
 	kinds := []func(*Fleet) (advice.Recommendation, error){c.profile, c.reclaim}
 	if c.Subject.Engine != "" {
@@ -57,6 +61,9 @@ func (c *Case) Advise(f *Fleet) ([]advice.Recommendation, error) {
 	}
 	if c.Profile == "" && c.ownNode(f) {
 		kinds = append(kinds, c.shapeOf)
+	}
+	if _, asks := c.hosts(f); asks {
+		kinds = append(kinds, c.hostRequest)
 	}
 	var out []advice.Recommendation
 	for _, try := range kinds {
@@ -143,7 +150,7 @@ func formats(capability int) int { return min(capability, fp8) }
 // host is what the workload needs of a node: what it asks for, and what it uses.
 func (c *Case) host() (h Host) {
 	for _, x := range c.hours {
-		h.CPUMilli, h.MemoryBytes = max(h.CPUMilli, x.CPURequestMilli), max(h.MemoryBytes, x.HostBytes)
+		h.CPUMilli, h.MemoryBytes = max(h.CPUMilli, x.CPURequestMilli), max(h.MemoryBytes, x.HostBytes())
 	}
 	return h
 }

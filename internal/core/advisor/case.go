@@ -10,6 +10,7 @@ import (
 
 	"github.com/gputally/gputally/internal/core/activity"
 	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/workload"
 )
@@ -35,6 +36,8 @@ type Case struct {
 	now []place
 	// lookedTo is the end of the time looked at.
 	lookedTo int64
+	// told are the profiles that a driver told of the card, nil where none has.
+	told []advice.Profile
 	// pods is how many pods it has in its last hour.
 	pods int
 }
@@ -85,6 +88,7 @@ func caseOf(hours []*activity.Hour, fromMS, toMS int64) *Case {
 	c.Work = work
 	c.Target = targetOf(c.hours)
 	c.FromMS, c.ToMS = max(fromMS, c.hours[0].HourMS), min(toMS, last.HourMS+hourMS)
+	c.OptedOut, c.LatencyDeclared = optedOut(last.About.Advice, toMS), last.About.Latency != ""
 	c.measure()
 	c.place(last.HourMS)
 	c.device()
@@ -111,14 +115,22 @@ func ownerOf(o workload.Owner, pod workload.Holder) workload.Owner {
 }
 
 // sameTemplate keeps the hours of the newest template, and says whether there were
-// others. Only a Deployment's pods carry it in their names: DEPLOYMENT-HASH-RANDOM.
+// others. Hours of which no template is known count as being of it.
 func sameTemplate(hours []*activity.Hour) ([]*activity.Hour, bool) {
 	newest := templateOf(hours[len(hours)-1])
-	same := slices.DeleteFunc(slices.Clone(hours), func(h *activity.Hour) bool { return templateOf(h) != newest })
+	same := slices.DeleteFunc(slices.Clone(hours), func(h *activity.Hour) bool {
+		is := templateOf(h)
+		return newest != "" && is != "" && is != newest
+	})
 	return same, len(same) < len(hours)
 }
 
+// templateOf is the template of a pod: as its labels say, or, of a Deployment's pods,
+// their names (DEPLOYMENT-HASH-RANDOM); "" where neither does.
 func templateOf(h *activity.Hour) string {
+	if h.About.Template != "" {
+		return h.About.Template
+	}
 	rest, ok := strings.CutPrefix(h.Holder.Pod, h.Owner.Name+"-")
 	if h.Owner.Kind != "Deployment" || !ok {
 		return ""
@@ -191,8 +203,40 @@ func (c *Case) device() {
 	}
 }
 
+// learn takes over what a driver tells of the card's MIG profiles: it counts before what
+// NVIDIA's tables say. Profiles with other engines (+me, +gfx, -me) are left out, as
+// there.
+func (c *Case) learn(card *attribution.Card) {
+	if card == nil {
+		return
+	}
+	c.told, c.Device.Legal = nil, nil
+	largest := uint32(0)
+	for _, p := range card.Profiles {
+		if strings.ContainsAny(p.Name, "+-") || len(p.Placements) == 0 || p.Bytes == 0 || p.SMs == 0 {
+			continue
+		}
+		c.told = append(c.told, advice.Profile{Name: p.Name, Bytes: p.Bytes, SMs: p.SMs, Slices: p.Placements[0].Size})
+		c.Device.Legal = append(c.Device.Legal, p)
+		largest = max(largest, p.SMs)
+		if c.Profile == p.Name {
+			c.HaveSMs = p.SMs
+		}
+	}
+	if len(c.told) == 0 {
+		return
+	}
+	c.Device.Slices = card.MemorySlices
+	if c.Device.SMs == 0 && c.HaveSMs > 0 {
+		c.Device.SMs = largest // of a card that no table has, and that is an instance here
+	}
+}
+
 // profiles are those that the card can be cut into.
 func (c *Case) profiles() (out []advice.Profile) {
+	if c.told != nil {
+		return c.told
+	}
 	card, known := gpu.CardOf(c.Device.Model, c.Device.CapacityBytes)
 	if c.Profile != "" {
 		card, known = gpu.CardWith(c.Device.Model, c.Profile)

@@ -211,7 +211,7 @@ func (b *fleetBuilder) pod(c *Case, hours []*activity.Hour, profile string, pods
 	if !ok {
 		return
 	}
-	p := packing.Pod{ID: first.Cluster + "/" + first.Holder.Namespace + "/" + first.Holder.Pod, CPUMilli: first.CPURequestMilli, MemoryBytes: int64(first.HostBytes),
+	p := packing.Pod{ID: first.Cluster + "/" + first.Holder.Namespace + "/" + first.Holder.Pod, CPUMilli: first.CPURequestMilli, MemoryBytes: int64(first.HostBytes()),
 		Models: []string{first.Model}, Domain: first.Holder.Namespace, At: packing.Place{Node: first.Node}}
 	if pods > 1 && c.Work == advice.Training {
 		p.Gang = first.Cluster + "/" + first.Holder.Namespace + "/" + c.Target.Owner

@@ -104,6 +104,7 @@ type AdviceChange struct {
 	Count         int      `json:"count,omitempty"`
 	Fraction      string   `json:"fraction,omitempty"`
 	CPUMilli      int64    `json:"cpu_milli,omitempty"`
+	HostBytes     uint64   `json:"host_bytes,omitempty" doc:"Request for the host's memory."`
 	With          []string `json:"with,omitempty"`
 	StopAfterIdle string   `json:"stop_after_idle,omitempty"`
 }

@@ -82,7 +82,7 @@ func recommendationOf(r *advice.Recommendation) Recommendation {
 }
 
 func changeOf(c *advice.Change) AdviceChange {
-	return AdviceChange{Resource: c.Resource, Profile: c.Profile, Model: c.Model, Count: c.Count, Fraction: c.Fraction, CPUMilli: c.CPUMilli, With: c.With, StopAfterIdle: c.Idle}
+	return AdviceChange{Resource: c.Resource, Profile: c.Profile, Model: c.Model, Count: c.Count, Fraction: c.Fraction, CPUMilli: c.CPUMilli, HostBytes: c.HostBytes, With: c.With, StopAfterIdle: c.Idle}
 }
 
 // AdviceDecisionOf makes the shape of what was said.
