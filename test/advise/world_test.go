@@ -3,6 +3,7 @@
 package advise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,6 +66,11 @@ type node struct {
 	pods              []pod
 	// idleMW is what a card draws without any process; 0: it does not tell.
 	idleMW, limitMW uint64
+	// others are what pods without GPUs ask for, and allocatable what pods may have in
+	// thousandths of CPUs; nil and 0: the agent does not tell.
+	others      *attribution.OtherPods
+	allocatable int64
+	cards       []attribution.Card
 }
 
 // pod is somebody on some of the node's GPUs.
@@ -82,6 +88,10 @@ type pod struct {
 	// powerMW is what a card draws with it.
 	powerMW uint64
 	engine  *usage.EngineRecord
+	// asks is its request in thousandths of CPUs, 4000 where it is 0; about what its
+	// object says beside.
+	asks  int64
+	about attribution.PodAbout
 }
 
 func (p *pod) there(at time.Time) bool {
@@ -102,6 +112,7 @@ func (n *node) batch(at time.Time, seq uint64) usage.Batch {
 	b := usage.Batch{Version: usage.BatchVersion, Cluster: "prod", Node: n.name, Agent: fmt.Sprintf("%032x", []byte(n.name)), Boot: "0123456789abcdef", Seq: seq,
 		StartMS: at.UnixMilli(), DurationMS: ms, IntervalMS: 5000, ProviderID: "test:///" + n.name}
 	b.Agent = b.Agent[:32]
+	b.Others = n.others
 	if at.Minute() == 0 {
 		b.Shape = n.shape()
 	}
@@ -123,6 +134,10 @@ func (n *node) batch(at time.Time, seq uint64) usage.Batch {
 
 func (n *node) shape() *usage.NodeShape {
 	s := usage.NodeShape{Labels: map[string]string{"kubernetes.io/hostname": n.name, "node.kubernetes.io/instance-type": n.kind}, CPUMilli: 96_000, MemoryBytes: 1 << 40}
+	s.Cards = n.cards
+	if n.allocatable > 0 {
+		s.AllocatableCPUMilli, s.AllocatableMemoryBytes = n.allocatable, 1<<40
+	}
 	for g := range n.gpus {
 		s.Slots = append(s.Slots, usage.NodeSlot{Slot: fmt.Sprintf("0000:%02x:00.0", g), Model: n.model})
 	}
@@ -186,8 +201,9 @@ func (p *pod) record(at time.Time, ms int64) usage.PodRecord {
 	if p.asleep != nil && p.asleep(at) {
 		cpu = 0.001
 	}
-	return usage.PodRecord{Span: usage.Span{StartMS: at.UnixMilli(), DurationMS: ms}, Holder: p.holder(), Owner: workload.Owner{Kind: p.kind, Name: p.owner, UID: "o-" + p.owner},
-		PresentMS: ms, CPUNanos: uint64(cpu * 4000 * float64(ms) * 1000), CPURequestMilliMS: 4000 * ms, MemoryByteMS: gib * uint64(ms), MemoryRequestByteMS: 4 * gib * uint64(ms)}
+	asks := cmp.Or(p.asks, 4000)
+	return usage.PodRecord{Span: usage.Span{StartMS: at.UnixMilli(), DurationMS: ms}, Holder: p.holder(), Owner: workload.Owner{Kind: p.kind, Name: p.owner, UID: "o-" + p.owner}, About: p.about,
+		PresentMS: ms, CPUNanos: uint64(cpu * float64(asks) * float64(ms) * 1000), CPURequestMilliMS: asks * ms, MemoryByteMS: gib * uint64(ms), MemoryRequestByteMS: 4 * gib * uint64(ms)}
 }
 
 // world is a ledger with its advice.

@@ -88,11 +88,14 @@ func machinesOf(m *market, fleet *advisor.Fleet) map[string]*advisor.Placed {
 	for _, k := range keys {
 		c := out[k[0]]
 		if c == nil {
-			c = &advisor.Placed{Cluster: k[0], Currency: mostOf(votes[k[0]]), Smaller: map[*advisor.Case]advice.Recommendation{}}
+			c = &advisor.Placed{Cluster: k[0], Currency: mostOf(votes[k[0]]), Card: fleet.Card, Smaller: map[*advisor.Case]advice.Recommendation{}}
 			out[k[0]] = c
 		}
 		n := m.nodes[k]
 		machine := advisor.Machine{Name: n.Name, Type: n.InstanceType, CPUMilli: n.CPUMilli, MemoryBytes: n.MemoryBytes}
+		if fleet.Node != nil {
+			machine.Node = fleet.Node(k[0], k[1])
+		}
 		for _, s := range n.Slots {
 			machine.Models = append(machine.Models, s.Model)
 		}

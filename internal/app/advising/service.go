@@ -15,6 +15,7 @@ import (
 	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/advisor"
 	"github.com/gputally/gputally/internal/core/allocation"
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/pricing"
 )
@@ -205,6 +206,10 @@ func (s *Service) fleet(ctx context.Context, to time.Time) (*knownFleet, error) 
 	if err != nil {
 		return nil, err
 	}
+	nodes, cards, err := s.nodes(ctx, to)
+	if err != nil {
+		return nil, err
+	}
 	on := map[[2]string][]string{}
 	for _, h := range holders {
 		k := [2]string{h.Cluster, h.Node}
@@ -217,6 +222,8 @@ func (s *Service) fleet(ctx context.Context, to time.Time) (*knownFleet, error) 
 			return len(of) == 1 && of[0] == namespace+"/"+owner
 		},
 		Shapes: market.shapes,
+		Node:   func(cluster, node string) *advisor.Node { return nodes[[2]string{cluster, node}] },
+		Card:   func(model string) *attribution.Card { return cards[model] },
 	}}, nil
 }
 

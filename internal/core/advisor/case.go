@@ -213,7 +213,7 @@ func (c *Case) learn(card *attribution.Card) {
 	c.told, c.Device.Legal = nil, nil
 	largest := uint32(0)
 	for _, p := range card.Profiles {
-		if strings.ContainsAny(p.Name, "+-") || len(p.Placements) == 0 || p.Bytes == 0 || p.SMs == 0 {
+		if !plainSize(&p) {
 			continue
 		}
 		c.told = append(c.told, advice.Profile{Name: p.Name, Bytes: p.Bytes, SMs: p.SMs, Slices: p.Placements[0].Size})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gputally/gputally/internal/core/activity"
 	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/packing"
@@ -22,6 +23,8 @@ type Machine struct {
 	MemoryBytes uint64
 	Models      []string    // of its GPUs, slot by slot
 	Hour        *money.Nano // nil: not known
+	// Node is what is known of it beside; nil: nothing is.
+	Node *Node
 }
 
 // Placed is what a repacking of a cluster is made from: its machines, the cases of its
@@ -34,15 +37,21 @@ type Placed struct {
 	Grade        string
 	Machines     []Machine
 	Cases        []*Case
+	// Card is a model as its driver describes it, nil where no driver has.
+	Card func(model string) *attribution.Card
 	// Smaller are MIG profiles that are advised, by the id of the workload's case.
 	Smaller map[*Case]advice.Recommendation
 }
 
-// unseen are what records do not tell, and a plan can break on.
-var unseen = []string{
-	"pods without GPUs, node selectors, taints, volumes, disruption budgets and MIG instances that nobody has are not in the records: look at them before a node is drained",
-	"pods on shared GPUs stay where they are",
-}
+// What records do not tell, and a plan can break on.
+const (
+	unseen   = "node selectors, taints, volumes, disruption budgets and MIG instances that nobody has are not in the records: look at them before a node is drained"
+	unshared = "pods on shared GPUs stay where they are"
+	// movesWhole: whether pods without GPUs fit one by one where they do not fit at once
+	// is not asked.
+	movesWhole = "pods without GPUs of a node move all at once or not at all, and to nodes with GPUs: others are not in the records"
+	without    = "of some nodes it is not known what pods without GPUs ask for: look at them before a node is drained"
+)
 
 // Plan looks for nodes that the cluster could give back: with the pods as they are,
 // and with what is advised for them. The one that saves more is it; of two that save
@@ -86,7 +95,10 @@ func (p *Placed) Kept() (out []string) {
 func (p *Placed) doubt(r advice.Repacking) advice.Repacking {
 	if r.State == advice.Advised {
 		r.Confidence = advice.Low
-		r.Risk.Notes = append(r.Risk.Notes, unseen...)
+		r.Risk.Notes = append(r.Risk.Notes, unseen, unshared)
+		for _, note := range p.others() {
+			r.Risk.Notes = append(r.Risk.Notes, note)
+		}
 	}
 	return r
 }
@@ -96,6 +108,7 @@ func (p *Placed) doubt(r advice.Repacking) advice.Repacking {
 func (p *Placed) fleet(smaller map[*Case]advice.Recommendation) packing.Fleet {
 	b := fleetBuilder{f: packing.Fleet{NowMS: p.ToMS}, at: map[string]int{}, slot: map[gpu.UUID]int{}, cards: map[string]gpu.Card{}}
 	b.learn(p.Cases)
+	b.told = p.Card
 	for i := range p.Machines {
 		b.machine(&p.Machines[i])
 	}
@@ -117,6 +130,7 @@ type fleetBuilder struct {
 	slot map[gpu.UUID]int // cards by UUID, within their node
 	// cards are what is known of each model.
 	cards map[string]gpu.Card
+	told  func(model string) *attribution.Card
 }
 
 // learn finds out which card a model is, from those whose size was measured.
@@ -137,35 +151,16 @@ func (b *fleetBuilder) machine(m *Machine) {
 	n := packing.Node{Name: m.Name, Type: m.Type, Hour: m.Hour, CPUMilli: m.CPUMilli, MemoryBytes: int64(m.MemoryBytes)}
 	for i, model := range m.Models {
 		g := packing.GPU{UUID: slotName(m.Name, i), Model: model}
-		if card, ok := b.cards[model]; ok {
-			g.Slices = card.Slices()
-			g.Profiles = profilesOf(&card)
-		}
+		g.Slices, g.Profiles = b.profiles(model)
 		n.GPUs = append(n.GPUs, g)
 	}
+	b.others(m, &n)
 	b.at[m.Name] = len(b.f.Nodes)
 	b.f.Nodes = append(b.f.Nodes, n)
 }
 
 // slotName stands for a card whose UUID nobody needs to know: it is free.
 func slotName(node string, slot int) gpu.UUID { return gpu.UUID(fmt.Sprintf("%s slot %d", node, slot)) }
-
-// profilesOf are a card's profiles with their places, by its number of slices.
-func profilesOf(c *gpu.Card) (out []packing.Profile) {
-	for _, p := range c.Profiles {
-		parsed, err := gpu.ParseProfile(p.Name)
-		if err != nil {
-			continue
-		}
-		for _, l := range gpu.LegalPlacements(c.Slices()) {
-			if len(l.Placements) > 0 && l.Placements[0].Size == p.Slices && strings.HasPrefix(l.Name, fmt.Sprintf("%dg", parsed.Slices)) {
-				out = append(out, packing.Profile{Name: p.Name, Bytes: p.Bytes, Placements: l.Placements})
-				break
-			}
-		}
-	}
-	return out
-}
 
 // card finds the place of a card on its node: the next slot of its model that has none
 // yet. nil: the node has no such slot.
