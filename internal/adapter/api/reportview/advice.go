@@ -4,6 +4,7 @@ package reportview
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -127,12 +128,37 @@ func changeText(r *v1.Recommendation) string {
 		return "stop after " + Plain(p.StopAfterIdle) + " idle"
 	case p.Model != "":
 		return "to " + Plain(p.Model)
+	case p.CPUMilli > 0 || p.HostBytes > 0:
+		return "ask for " + hostText(p) + " instead of " + hostText(asked(r))
 	case r.Kind == "fewer-gpus":
 		return count(int64(len(p.With)), "GPU", "GPUs") + " never used"
 	case len(p.With) > 0:
 		return Plain(p.Resource + " with " + strings.Join(p.With, ", "))
 	}
 	return Plain(r.Kind)
+}
+
+// asked is what is asked for now of what is to be lowered.
+func asked(r *v1.Recommendation) *v1.AdviceChange {
+	out := v1.AdviceChange{}
+	if r.Proposed.CPUMilli > 0 {
+		out.CPUMilli = r.Current.CPUMilli
+	}
+	if r.Proposed.HostBytes > 0 {
+		out.HostBytes = r.Current.HostBytes
+	}
+	return &out
+}
+
+func hostText(c *v1.AdviceChange) string {
+	var parts []string
+	if c.CPUMilli > 0 {
+		parts = append(parts, decimals(float64(c.CPUMilli)/1000, -1)+" CPUs")
+	}
+	if c.HostBytes > 0 {
+		parts = append(parts, bytes(int64(min(c.HostBytes, math.MaxInt64))))
+	}
+	return strings.Join(parts, " and ")
 }
 
 func moneyCells(m *v1.AdviceMoney) []string {
@@ -145,7 +171,7 @@ func moneyCells(m *v1.AdviceMoney) []string {
 	}
 	var freed money.Sum
 	freed.Add(m.FreedIdle)
-	freed.Add(m.FreedStranded)
+	freed.Add(max(m.FreedStranded, 0)) // what is no longer stranded is idle: it is there already
 	return []string{charge, amount(freed, 2), amount(nano(m.CashMean), 2) + " " + Plain(m.Currency)}
 }
 
@@ -202,6 +228,9 @@ func recommendationText(b *strings.Builder, r *v1.Recommendation) {
 			fmt.Fprintf(b, "; price: %s", Plain(m.Price))
 		}
 		b.WriteString("\n")
+		if m.Avoidable != 0 {
+			fmt.Fprintf(b, "  money       pods waited for such GPUs: %s %s a month need not be bought\n", amount(nano(m.Avoidable), 2), Plain(m.Currency))
+		}
 	}
 	for _, e := range r.Evidence {
 		fmt.Fprintf(b, "  evidence    %s, %s: %s (%s)\n", Plain(e.Metric), Plain(e.Statistic), figure(e.Value, e.Unit), e.Grade)

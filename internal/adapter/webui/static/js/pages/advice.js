@@ -26,17 +26,28 @@ function change(r) {
   if (p.fraction) return t('advice.fraction', { from: r.current.fraction || '?', to: p.fraction });
   if (p.stop_after_idle) return t('advice.stop', { time: p.stop_after_idle });
   if (p.model) return t('advice.to', { what: p.model });
+  if (p.cpu_milli || p.host_bytes) return t('advice.host', { from: hostOf(r.current, p), to: hostOf(p, p) });
   if (r.kind === 'fewer-gpus') return t('advice.unused', { n: p.with ? p.with.length : 0 });
   return t('advice.share', { with: (p.with || []).join(', ') });
 }
 
-// freed is what others can have: idle and stranded together, exactly.
-const freed = (m) => fromNano(nano(m.freed_idle) + nano(m.freed_stranded));
+// hostOf is the CPU and memory of a request, of those that are to change.
+function hostOf(c, changes) {
+  const parts = [];
+  if (changes.cpu_milli) parts.push(t('advice.cpus', { n: number(c.cpu_milli / 1000, c.cpu_milli % 1000 ? 1 : 0) }));
+  if (changes.host_bytes) parts.push(bytes(c.host_bytes));
+  return parts.join(' + ');
+}
+
+// freed is what others can have: idle and stranded together, exactly. What is no longer
+// stranded is idle: it is counted there already.
+const freed = (m) => fromNano(nano(m.freed_idle) + (nano(m.freed_stranded) > 0n ? nano(m.freed_stranded) : 0n));
 
 function Details({ r }) {
   return html`<details class="small"><summary>${t('advice.evidence')}</summary>
     ${r.evidence.length > 0 && html`<ul>${r.evidence.map((e) => html`<li>${e.metric}, ${e.statistic}: ${figure(e.value, e.unit)} <span class="soft">(${named('grade.' + e.grade, e.grade)})</span></li>`)}</ul>`}
     ${r.tests.length > 0 && html`<ul>${r.tests.map((x) => html`<li>${x.holds ? '✓' : '✗'} <strong>${x.of}</strong> ${x.name}: ${x.sum} = ${figure(x.value, x.unit)} ${x.holds ? '≤' : '>'} ${figure(x.limit, x.unit)}</li>`)}</ul>`}
+    ${r.money && !isZero(r.money.avoidable) && html`<p>${t('advice.avoidable', { amount: money(r.money.avoidable), currency: r.money.currency })}</p>`}
     ${r.risk.slowdown_bound > 1 && html`<p>${t('advice.slower', { n: number(r.risk.slowdown_bound, 1) })}</p>`}
     ${(r.risk.notes || []).length > 0 && html`<ul>${r.risk.notes.map((n) => html`<li>${n}</li>`)}</ul>`}
     ${r.refusals.length > 0 && html`<ul>${r.refusals.map((f) => html`<li><strong>${named('code.' + f.code, f.code)}</strong> ${f.missing}. <span class="soft">${f.how_to_get}</span></li>`)}</ul>`}
