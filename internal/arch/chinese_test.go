@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arch
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// relink: go test ./internal/arch -run TestChinese -relink
+var relink = flag.Bool("relink", false, "lead links of Chinese pages to Chinese pages, where there are some by now")
+
+// TestChinesePages: every page below docs/zh is the translation of the page with the
+// same path below docs: headings of the same ranks, the same commands, the same blocks
+// that are run, tables of the same shape with the same words in code, and links to the
+// same headings of the same pages, in Chinese where those are there in Chinese.
+func TestChinesePages(t *testing.T) {
+	pages := translations(t)
+	for _, en := range pages {
+		zh := chinese(en)
+		if *relink {
+			leadToChinese(t, zh)
+		}
+		a, b := read(t, en), read(t, zh)
+		for what, of := range map[string]func(path, text string) []string{
+			"headings": ranks, "code": blocks, "tables": tables, "words in code": words, "links": links(t),
+		} {
+			if x, y := of(en, a), of(zh, b); !slices.Equal(x, y) {
+				x, y = apart(x, y)
+				t.Errorf("%s: %s only of %s: %q\nonly of %s: %q", zh, what, en, x, zh, y)
+			}
+		}
+		wantChineseLinks(t, zh)
+		wantSwitch(t, en, zh)
+	}
+}
+
+// TestChineseGuide: the guide is there in Chinese, all of it.
+func TestChineseGuide(t *testing.T) {
+	pages := translations(t)
+	for _, page := range below(t, "docs/guide") {
+		if !slices.Contains(pages, page) {
+			t.Errorf("%s is not there in Chinese", page)
+		}
+	}
+}
+
+// translations are the English pages below docs that there are in Chinese.
+func translations(t *testing.T) (out []string) {
+	t.Helper()
+	for _, page := range below(t, "docs/zh") {
+		en := english(page)
+		if _, err := os.Stat(filepath.Join(root, en)); err != nil {
+			t.Errorf("%s translates %s, which is not there", page, en)
+			continue
+		}
+		out = append(out, en)
+	}
+	if len(out) < 5 {
+		t.Fatalf("%d pages below docs/zh", len(out))
+	}
+	return out
+}
+
+func below(t *testing.T, dir string) (out []string) {
+	walk(t, func(path string) {
+		if strings.HasPrefix(path, dir+"/") && filepath.Ext(path) == ".md" {
+			out = append(out, path)
+		}
+	})
+	return out
+}
+
+// chinese and english are the paths of a page's two sides.
+func chinese(path string) string {
+	if path == "README.md" {
+		return "README.zh-CN.md"
+	}
+	if rest, ok := strings.CutPrefix(path, "docs/"); ok && !strings.HasPrefix(rest, "zh/") {
+		return "docs/zh/" + rest
+	}
+	return path
+}
+
+func english(path string) string {
+	if path == "README.zh-CN.md" {
+		return "README.md"
+	}
+	if rest, ok := strings.CutPrefix(path, "docs/zh/"); ok {
+		return "docs/" + rest
+	}
+	return path
+}
+
+func ranks(_, text string) (out []string) {
+	for _, m := range heading.FindAllStringSubmatch(prose(text), -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// blocks are the lines of code. Comments may be translated.
+func blocks(_, text string) (out []string) {
+	for _, m := range regexp.MustCompile("(?s)(<!-- run -->\n)?```(.*?)```").FindAllStringSubmatch(text, -1) {
+		for _, line := range strings.Split(m[1]+m[2], "\n") {
+			line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " #")
+			out = append(out, strings.TrimSpace(line))
+		}
+	}
+	return out
+}
+
+var inCode = regexp.MustCompile("`([^`\n]+)`")
+
+// tables are their rows: how many cells, and the words in code.
+func tables(_, text string) (out []string) {
+	for _, line := range strings.Split(prose(text), "\n") {
+		if strings.HasPrefix(line, "|") {
+			out = append(out, fmt.Sprint(strings.Count(line, "|"), set(inCode.FindAllString(line, -1))))
+		}
+	}
+	return out
+}
+
+func words(_, text string) []string {
+	return set(inCode.FindAllString(prose(text), -1))
+}
+
+func set(of []string) []string {
+	slices.Sort(of)
+	return slices.Compact(of)
+}
+
+// links are the headings that a page leads to: path and place among the headings there.
+func links(t *testing.T) func(path, text string) []string {
+	return func(path, text string) (out []string) {
+		for _, m := range link.FindAllStringSubmatch(prose(text), -1) {
+			to := target(path, m[1])
+			if to == chinese(path) || to == english(path) {
+				continue // the switch of languages, or a heading of its own
+			}
+			if m[2] == "" || filepath.Ext(to) != ".md" {
+				out = append(out, english(to))
+				continue
+			}
+			out = append(out, fmt.Sprint(english(to), "#", slices.Index(anchors(read(t, to)), m[2])))
+		}
+		return set(out)
+	}
+}
+
+func target(from, link string) string {
+	if link == "" {
+		return from
+	}
+	return filepath.Join(filepath.Dir(from), link)
+}
+
+// wantChineseLinks: a Chinese page leads to Chinese pages, where they are there.
+func wantChineseLinks(t *testing.T, zh string) {
+	for _, m := range link.FindAllStringSubmatch(prose(read(t, zh)), -1) {
+		if to := target(zh, m[1]); to != english(zh) && inChinese(to) {
+			t.Errorf("%s links to %s, which is there in Chinese (-relink mends it)", zh, m[1])
+		}
+	}
+}
+
+// inChinese: a page is English, and has a Chinese side.
+func inChinese(path string) bool {
+	if chinese(path) == path || english(path) != path || filepath.Ext(path) != ".md" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(root, chinese(path)))
+	return err == nil
+}
+
+func wantSwitch(t *testing.T, en, zh string) {
+	there, _ := filepath.Rel(filepath.Dir(en), zh)
+	back, _ := filepath.Rel(filepath.Dir(zh), en)
+	if !strings.Contains(read(t, en), "[中文]("+there+")") || !strings.Contains(read(t, zh), "[English]("+back+")") {
+		t.Errorf("%s and %s do not lead to each other: [中文](%s), [English](%s)", en, zh, there, back)
+	}
+}
+
+// apart tells two lists apart: by what the one has alone, or else from where they part.
+func apart(a, b []string) (x, y []string) {
+	alone := func(a, b []string) []string {
+		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+	}
+	if x, y = alone(a, b), alone(b, a); len(x)+len(y) > 0 {
+		return x, y
+	}
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	return a, b
+}
+
+// leadToChinese rewrites the links of a Chinese page to pages that are there in Chinese.
+func leadToChinese(t *testing.T, zh string) {
+	text := read(t, zh)
+	changed := link.ReplaceAllStringFunc(text, func(s string) string {
+		m := link.FindStringSubmatch(s)
+		to := target(zh, m[1])
+		if to == english(zh) || !inChinese(to) {
+			return s
+		}
+		rel, _ := filepath.Rel(filepath.Dir(zh), chinese(to))
+		if m[2] == "" {
+			return "](" + rel + ")"
+		}
+		i, there := slices.Index(anchors(read(t, to)), m[2]), anchors(read(t, chinese(to)))
+		if i < 0 || i >= len(there) {
+			return s
+		}
+		return "](" + rel + there[i] + ")"
+	})
+	if changed != text {
+		if err := os.WriteFile(filepath.Join(root, zh), []byte(changed), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
