@@ -236,16 +236,18 @@ func TestExampleConfiguration(t *testing.T) {
 }
 
 func TestFlagDocsAreCurrent(t *testing.T) {
-	var want bytes.Buffer
-	if err := writeFlags(&want, newRoot()); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../../docs/flags.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("docs/flags.md is out of date: make docs (-want +got):\n%s", diff)
+	for lang, path := range map[string]string{"en": "../../docs/flags.md", "zh": "../../docs/zh/flags.md"} {
+		var want bytes.Buffer
+		if err := writeFlags(&want, newRoot(), lang); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.String(), string(got)); diff != "" {
+			t.Errorf("%s is out of date: make docs (-want +got):\n%s", path, diff)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
@@ -12,23 +13,30 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gputally/gputally/internal/adapter/promexport"
+	"github.com/gputally/gputally/internal/adapter/translation"
 )
+
+//go:embed flags_zh.txt
+var flagsChinese string
 
 func newDocs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "docs", Hidden: true, Short: "Print the generated references", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	lang := cmd.PersistentFlags().String("lang", translation.English, "language: en or zh")
 	cmd.AddCommand(
 		&cobra.Command{Use: "metrics", Short: "Print docs/metrics.md", Args: cobra.NoArgs,
-			RunE: func(c *cobra.Command, _ []string) error { return promexport.WriteDocs(c.OutOrStdout()) }},
+			RunE: func(c *cobra.Command, _ []string) error { return promexport.WriteDocs(c.OutOrStdout(), *lang) }},
 		&cobra.Command{Use: "flags", Short: "Print docs/flags.md", Args: cobra.NoArgs,
-			RunE: func(c *cobra.Command, _ []string) error { return writeFlags(c.OutOrStdout(), newRoot()) }},
+			RunE: func(c *cobra.Command, _ []string) error { return writeFlags(c.OutOrStdout(), newRoot(), *lang) }},
 	)
 	return cmd
 }
 
 const flagsIntro = `# Commands and flags of gputally-agent
+
+[中文](zh/flags.md)
 
 <!-- Made by "make docs" from the command tree. Do not edit. -->
 
@@ -37,19 +45,28 @@ Each setting comes from, in this order: the flag; the environment variable; the 
 the file that is no setting is an error. In the environment a list is separated by blanks.
 `
 
-// writeFlags prints docs/flags.md.
-func writeFlags(w io.Writer, root *cobra.Command) error {
-	var b strings.Builder
-	b.WriteString(flagsIntro)
-	fmt.Fprintf(&b, "\n## gputally-agent, gputally-agent run\n\n%s\n\n", find(root, "run").Short)
-	writeTable(&b, find(root, "run").Flags())
+// writeFlags prints docs/flags.md, or its Chinese side.
+func writeFlags(w io.Writer, root *cobra.Command, lang string) error {
+	c, err := translation.For(lang, flagsChinese)
+	if err != nil {
+		return err
+	}
+	d := flagDocs{Catalogue: c}
+	d.b.WriteString(d.Text(flagsIntro))
+	fmt.Fprintf(&d.b, "\n## gputally-agent, gputally-agent run\n\n%s\n\n", d.Say(find(root, "run").Short))
+	d.table(find(root, "run").Flags())
 	for _, c := range root.Commands() {
 		if c.Name() != "run" {
-			writeCommand(&b, c)
+			d.command(c)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return d.Print(w, d.b.String())
+}
+
+// flagDocs are docs/flags.md while they are written.
+type flagDocs struct {
+	*translation.Catalogue
+	b strings.Builder
 }
 
 func find(root *cobra.Command, name string) *cobra.Command {
@@ -57,7 +74,7 @@ func find(root *cobra.Command, name string) *cobra.Command {
 	return root.Commands()[i]
 }
 
-func writeCommand(b *strings.Builder, c *cobra.Command) {
+func (d *flagDocs) command(c *cobra.Command) {
 	if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 		return
 	}
@@ -65,19 +82,19 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 	if text == "" {
 		text = c.Short + "."
 	}
-	fmt.Fprintf(b, "\n## %s\n\n%s\n", c.UseLine(), text)
+	fmt.Fprintf(&d.b, "\n## %s\n\n%s\n", c.UseLine(), d.Text(text))
 	if c.LocalFlags().HasAvailableFlags() {
-		b.WriteString("\n")
-		writeTable(b, c.LocalFlags())
+		d.b.WriteString("\n")
+		d.table(c.LocalFlags())
 	}
 	for _, sub := range c.Commands() {
-		writeCommand(b, sub)
+		d.command(sub)
 	}
 }
 
-func writeTable(b *strings.Builder, fs *pflag.FlagSet) {
+func (d *flagDocs) table(fs *pflag.FlagSet) {
 	known := allSettings()
-	b.WriteString("| flag | default | environment | what |\n|---|---|---|---|\n")
+	d.b.WriteString(d.Text("| flag | default | environment | what |\n|---|---|---|---|\n"))
 	fs.VisitAll(func(f *pflag.Flag) {
 		if f.Name == "help" || f.Hidden {
 			return
@@ -95,6 +112,6 @@ func writeTable(b *strings.Builder, fs *pflag.FlagSet) {
 		if value != "" {
 			value = "`" + value + "`"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", name, value, env, strings.ReplaceAll(usage, "|", "\\|"))
+		fmt.Fprintf(&d.b, "| %s | %s | %s | %s |\n", name, value, env, strings.ReplaceAll(d.Say(usage), "|", "\\|"))
 	})
 }

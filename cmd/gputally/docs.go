@@ -13,6 +13,7 @@ import (
 	"github.com/gputally/gputally/internal/adapter/api"
 	"github.com/gputally/gputally/internal/adapter/api/client"
 	"github.com/gputally/gputally/internal/adapter/ledgermetrics"
+	"github.com/gputally/gputally/internal/adapter/translation"
 )
 
 func newDocs() *cobra.Command {
@@ -23,10 +24,8 @@ func newDocs() *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{Use: "cli", Short: "Print docs/cli.md", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error { return writeCLI(c.OutOrStdout(), newRoot()) }},
-		&cobra.Command{Use: "metrics", Short: "Print docs/server-metrics.md", Args: cobra.NoArgs,
-			RunE: func(c *cobra.Command, _ []string) error { return ledgermetrics.WriteDocs(c.OutOrStdout()) }},
-		&cobra.Command{Use: "server-config", Short: "Print docs/server-config.md", Args: cobra.NoArgs,
-			RunE: func(c *cobra.Command, _ []string) error { return writeServerConfig(c.OutOrStdout()) }},
+		inLanguages(&cobra.Command{Use: "metrics", Short: "Print docs/server-metrics.md"}, ledgermetrics.WriteDocs),
+		inLanguages(&cobra.Command{Use: "server-config", Short: "Print docs/server-config.md"}, writeServerConfig),
 		&cobra.Command{Use: "openapi", Short: "Print docs/api/openapi.yaml", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 			text, err := api.Document()
 			if err == nil {
@@ -35,6 +34,14 @@ func newDocs() *cobra.Command {
 			return err
 		}},
 	)
+	return c
+}
+
+// inLanguages makes a command print a reference that there is in several languages.
+func inLanguages(c *cobra.Command, write func(io.Writer, string) error) *cobra.Command {
+	lang := c.Flags().String("lang", translation.English, "language: en or zh")
+	c.Args = cobra.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error { return write(c.OutOrStdout(), *lang) }
 	return c
 }
 

@@ -6,6 +6,8 @@ package main
 
 const guardIntro = `# Guardrails
 
+[中文](zh/guardrails.md)
+
 <!-- Made by "gputally docs guard" from the rules. Do not edit. -->
 
 Kubernetes counts GPUs, and NVIDIA's container toolkit hands them out. The two can disagree: a container that asked for no GPU may get all of them, because its image says so, because it is

@@ -139,17 +139,7 @@ func TestGuardJSON(t *testing.T) {
 
 // TestGuardDocs: docs/guardrails.md is what the rules say.
 func TestGuardDocs(t *testing.T) {
-	want, err := os.ReadFile("../../docs/guardrails.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got bytes.Buffer
-	if err := writeGuardDocs(&got); err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != string(want) {
-		t.Error(`docs/guardrails.md is out of date: run "go run ./cmd/gputally docs guard > docs/guardrails.md"`)
-	}
+	docsAreUpToDate(t, "guardrails.md", writeGuardDocs)
 }
 
 // TestGuardImages: an archive's environment counts for the containers of its

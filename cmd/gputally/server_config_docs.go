@@ -3,15 +3,23 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/gputally/gputally/internal/adapter/translation"
 )
 
+//go:embed server_config_zh.txt
+var serverConfigChinese string
+
 const serverConfigIntro = `# Settings of gputally server
+
+[中文](zh/server-config.md)
 
 <!-- Made by "make docs" from the flags. Do not edit. -->
 
@@ -28,10 +36,14 @@ the tokens and the certificate that it names are read again when they change.
 |---|---|---|---|---|
 `
 
-// writeServerConfig prints docs/server-config.md.
-func writeServerConfig(w io.Writer) error {
+// writeServerConfig prints docs/server-config.md, or its Chinese side.
+func writeServerConfig(w io.Writer, lang string) error {
+	c, err := translation.For(lang, serverConfigChinese)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
-	b.WriteString(serverConfigIntro)
+	b.WriteString(c.Text(serverConfigIntro))
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(serverFlags).define(fs)
 	fs.VisitAll(func(f *pflag.Flag) {
@@ -42,8 +54,7 @@ func writeServerConfig(w io.Writer) error {
 		if f.DefValue != "" && f.DefValue != "[]" {
 			value = "`" + f.DefValue + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s |\n", f.Name, kindOf(f), value, envName(f.Name), strings.ReplaceAll(f.Usage, "|", "\\|"))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s |\n", f.Name, c.Say(kindOf(f)), value, envName(f.Name), strings.ReplaceAll(c.Say(f.Usage), "|", "\\|"))
 	})
-	_, err := io.WriteString(w, b.String())
-	return err
+	return c.Print(w, b.String())
 }

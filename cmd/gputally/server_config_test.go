@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -142,15 +143,23 @@ func TestServerExampleIsTheDefault(t *testing.T) {
 
 // TestServerConfigDocsAreUpToDate: docs/server-config.md is what the flags say.
 func TestServerConfigDocsAreUpToDate(t *testing.T) {
-	var made writer
-	if err := writeServerConfig(&made); err != nil {
-		t.Fatal(err)
-	}
-	kept, err := os.ReadFile("../../docs/server-config.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(kept), string(made)); diff != "" {
-		t.Errorf("docs/server-config.md is out of date: make docs (-want +got):\n%s", diff)
+	docsAreUpToDate(t, "server-config.md", writeServerConfig)
+}
+
+// docsAreUpToDate: a reference is what is written now, in both languages.
+func docsAreUpToDate(t *testing.T, name string, write func(io.Writer, string) error) {
+	t.Helper()
+	for lang, dir := range map[string]string{"en": "../../docs/", "zh": "../../docs/zh/"} {
+		var made writer
+		if err := write(&made, lang); err != nil {
+			t.Fatalf("%s in %s: %v", name, lang, err)
+		}
+		kept, err := os.ReadFile(dir + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(kept), string(made)); diff != "" {
+			t.Errorf("%s%s is out of date: make docs (-want +got):\n%s", dir, name, diff)
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func scrape(t *testing.T, s State) string {
@@ -67,15 +69,17 @@ func TestUnknownHasNoSeries(t *testing.T) {
 }
 
 func TestDocsAreCurrent(t *testing.T) {
-	var want bytes.Buffer
-	if err := WriteDocs(&want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../../../docs/server-metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want.Bytes()) {
-		t.Error("docs/server-metrics.md is not what the list says: run make docs")
+	for lang, path := range map[string]string{"en": "../../../docs/server-metrics.md", "zh": "../../../docs/zh/server-metrics.md"} {
+		var want bytes.Buffer
+		if err := WriteDocs(&want, lang); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.String(), string(got)); diff != "" {
+			t.Errorf("%s is out of date: make docs (-want +got):\n%s", path, diff)
+		}
 	}
 }

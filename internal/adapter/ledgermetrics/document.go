@@ -3,12 +3,20 @@
 package ledgermetrics
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/gputally/gputally/internal/adapter/translation"
 )
 
+//go:embed zh.txt
+var chinese string
+
 const intro = `# Metrics of gputally server
+
+[中文](zh/server-metrics.md)
 
 <!-- Made by "make docs" from the list in internal/adapter/ledgermetrics. Do not edit. -->
 
@@ -23,13 +31,16 @@ and the hour last rated. ` + "`account`" + ` is the namespace of a workload, a p
 |---|---|---|---|---|
 `
 
-// WriteDocs prints docs/server-metrics.md.
-func WriteDocs(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString(intro)
-	for _, m := range list {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.name, m.kind, m.unit, strings.Join(m.labels, ", "), m.help)
+// WriteDocs prints docs/server-metrics.md, or its Chinese side.
+func WriteDocs(w io.Writer, lang string) error {
+	c, err := translation.For(lang, chinese)
+	if err != nil {
+		return err
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	var b strings.Builder
+	b.WriteString(c.Text(intro))
+	for _, m := range list {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.name, m.kind, c.Say(m.unit), strings.Join(m.labels, ", "), c.Say(m.help))
+	}
+	return c.Print(w, b.String())
 }

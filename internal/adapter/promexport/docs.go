@@ -3,12 +3,20 @@
 package promexport
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/gputally/gputally/internal/adapter/translation"
 )
 
+//go:embed zh.txt
+var chinese string
+
 const docsIntro = `# Metrics of gputally-agent
+
+[中文](zh/metrics.md)
 
 <!-- Made by "make docs" from the list in internal/adapter/promexport. Do not edit. -->
 
@@ -48,15 +56,18 @@ Every new pod brings new series, since a pod's UID is a label.
 
 `
 
-// WriteDocs prints docs/metrics.md.
-func WriteDocs(w io.Writer) error {
+// WriteDocs prints docs/metrics.md, or its Chinese side.
+func WriteDocs(w io.Writer, lang string) error {
+	c, err := translation.For(lang, chinese)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
-	b.WriteString(docsIntro)
-	b.WriteString("| metric | type | unit | labels | series | stability |\n|---|---|---|---|---|---|\n")
+	b.WriteString(c.Text(docsIntro))
+	b.WriteString(c.Text("| metric | type | unit | labels | series | stability |\n|---|---|---|---|---|---|\n"))
 	for _, m := range list {
 		fmt.Fprintf(&b, "| `%s`<br>%s | %s | %s | %s | %s | %s |\n",
-			m.Name, m.Help, m.Kind, m.Unit, strings.Join(m.Labels, ", "), m.Series, m.Stability)
+			m.Name, c.Say(m.Help), m.Kind, c.Say(m.Unit), strings.Join(m.Labels, ", "), c.Say(m.Series), m.Stability)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return c.Print(w, b.String())
 }

@@ -294,15 +294,17 @@ func TestUnknownReserveHasNoSeries(t *testing.T) {
 }
 
 func TestDocsAreCurrent(t *testing.T) {
-	var want bytes.Buffer
-	if err := WriteDocs(&want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../../../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("docs/metrics.md is out of date: make docs (-want +got):\n%s", diff)
+	for lang, path := range map[string]string{"en": "../../../docs/metrics.md", "zh": "../../../docs/zh/metrics.md"} {
+		var want bytes.Buffer
+		if err := WriteDocs(&want, lang); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.String(), string(got)); diff != "" {
+			t.Errorf("%s is out of date: make docs (-want +got):\n%s", path, diff)
+		}
 	}
 }
