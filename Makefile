@@ -55,14 +55,19 @@ golden: ## Rewrite golden files from what the code prints now; read the diff
 	$(GO) test ./test/scenario ./cmd/... -update
 
 .PHONY: docs
-docs: ## Write the generated references (docs/metrics.md, flags.md, cli.md, guardrails.md, server-metrics.md, server-config.md, api/openapi.yaml)
+docs: ## Write the generated references (docs/cli.md, api/openapi.yaml; in English and Chinese metrics.md, flags.md, guardrails.md, server-metrics.md, server-config.md)
+	$(GO) run ./cmd/gputally docs cli > docs/cli.md
+	$(GO) run ./cmd/gputally docs openapi > docs/api/openapi.yaml
 	$(GO) run ./cmd/gputally-agent docs metrics > docs/metrics.md
 	$(GO) run ./cmd/gputally-agent docs flags > docs/flags.md
-	$(GO) run ./cmd/gputally docs cli > docs/cli.md
 	$(GO) run ./cmd/gputally docs guard > docs/guardrails.md
-	$(GO) run ./cmd/gputally docs openapi > docs/api/openapi.yaml
 	$(GO) run ./cmd/gputally docs metrics > docs/server-metrics.md
 	$(GO) run ./cmd/gputally docs server-config > docs/server-config.md
+	$(GO) run ./cmd/gputally-agent docs metrics --lang zh > docs/zh/metrics.md
+	$(GO) run ./cmd/gputally-agent docs flags --lang zh > docs/zh/flags.md
+	$(GO) run ./cmd/gputally docs guard --lang zh > docs/zh/guardrails.md
+	$(GO) run ./cmd/gputally docs metrics --lang zh > docs/zh/server-metrics.md
+	$(GO) run ./cmd/gputally docs server-config --lang zh > docs/zh/server-config.md
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser for FUZZTIME (default 20s) each

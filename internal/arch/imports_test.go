@@ -11,9 +11,9 @@ import (
 // before it.
 var coreOrder = []string{"access", "money", "bill", "gpu", "workload", "sample", "attribution", "usage", "signal", "demand", "activity", "journal", "expect", "pricing", "allocation", "ledger", "report", "rating", "packing", "advice", "advisor", "scene", "inquiry", "guard"}
 
-// shared are adapters that only convert shapes or read their fields; other
-// adapters may use them.
-var shared = map[string]bool{"kubeobj": true, "strictyaml": true, "tablefile": true}
+// shared are adapters that only convert shapes, read their fields or say texts in
+// another language; other adapters may use them.
+var shared = map[string]bool{"kubeobj": true, "strictyaml": true, "tablefile": true, "translation": true}
 
 // TestCoreIsPure: core imports the standard library and core only, and no
 // part of the library that does I/O, reads a clock or starts a goroutine.

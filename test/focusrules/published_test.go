@@ -16,7 +16,7 @@ import (
 	"github.com/gputally/gputally/internal/core/bill"
 )
 
-var update = flag.Bool("update", false, "rewrite the generated part of docs/formats/focus.md")
+var update = flag.Bool("update", false, "rewrite the generated part of docs/formats/focus.md and its Chinese side")
 
 // The model is read whole: every rule is accounted for, under every set of
 // criteria.
@@ -101,7 +101,13 @@ func TestOurRowsKeepTheRules(t *testing.T) {
 	for _, v := range report.Advice() {
 		t.Errorf("advice: %s", v)
 	}
-	generated(t, "../../docs/formats/focus.md", Describe(report))
+	for lang, path := range map[string]string{"en": "../../docs/formats/focus.md", "zh": "../../docs/zh/formats/focus.md"} {
+		text, err := Describe(report, lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		generated(t, path, text)
+	}
 }
 
 // The same rows, broken in one cell each: the rule that this breaks is found. So
