@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// relink: go test ./internal/arch -run TestChinese -relink
+// relink: go test ./internal/arch -run TestChinese -relink, and make docs
 var relink = flag.Bool("relink", false, "lead links of Chinese pages to Chinese pages, where there are some by now")
 
 // TestChinesePages: every page below docs/zh is the translation of the page with the
@@ -25,7 +25,7 @@ func TestChinesePages(t *testing.T) {
 	for _, en := range pages {
 		zh := chinese(en)
 		if *relink {
-			leadToChinese(t, zh)
+			leadToChinese(t, zh, zh)
 		}
 		a, b := read(t, en), read(t, zh)
 		for what, of := range map[string]func(path, text string) []string{
@@ -39,6 +39,32 @@ func TestChinesePages(t *testing.T) {
 		wantChineseLinks(t, zh)
 		wantSwitch(t, en, zh)
 	}
+}
+
+// catalogues are where generated pages have their Chinese from.
+var catalogues = map[string]string{
+	"cmd/gputally-agent/flags_zh.txt":       "docs/zh/flags.md",
+	"cmd/gputally/guard_zh.txt":             "docs/zh/guardrails.md",
+	"cmd/gputally/server_config_zh.txt":     "docs/zh/server-config.md",
+	"internal/adapter/ledgermetrics/zh.txt": "docs/zh/server-metrics.md",
+	"internal/adapter/promexport/zh.txt":    "docs/zh/metrics.md",
+}
+
+// TestChineseReadme: the Chinese README leads where the English one does, to Chinese
+// pages where they are there.
+func TestChineseReadme(t *testing.T) {
+	const en, zh = "README.md", "README.zh-CN.md"
+	if *relink {
+		leadToChinese(t, zh, zh)
+		for file, page := range catalogues {
+			leadToChinese(t, file, page)
+		}
+	}
+	if x, y := links(t)(en, read(t, en)), links(t)(zh, read(t, zh)); !slices.Equal(x, y) {
+		x, y = apart(x, y)
+		t.Errorf("links only of %s: %q\nonly of %s: %q", en, x, zh, y)
+	}
+	wantChineseLinks(t, zh)
 }
 
 // TestChineseGuide: the guide is there in Chinese, all of it.
@@ -202,28 +228,35 @@ func apart(a, b []string) (x, y []string) {
 	return a, b
 }
 
-// leadToChinese rewrites the links of a Chinese page to pages that are there in Chinese.
-func leadToChinese(t *testing.T, zh string) {
-	text := read(t, zh)
-	changed := link.ReplaceAllStringFunc(text, func(s string) string {
-		m := link.FindStringSubmatch(s)
-		to := target(zh, m[1])
-		if to == english(zh) || !inChinese(to) {
-			return s
+// leadToChinese rewrites the links of a file, which is a Chinese page or has the texts
+// of one, to pages that are there in Chinese. The English of a catalogue stays.
+func leadToChinese(t *testing.T, file, page string) {
+	lines := strings.Split(read(t, file), "\n")
+	for i, line := range lines {
+		if file == page || strings.HasPrefix(line, "→ ") {
+			lines[i] = link.ReplaceAllStringFunc(line, func(s string) string { return linkInChinese(t, page, s) })
 		}
-		rel, _ := filepath.Rel(filepath.Dir(zh), chinese(to))
-		if m[2] == "" {
-			return "](" + rel + ")"
-		}
-		i, there := slices.Index(anchors(read(t, to)), m[2]), anchors(read(t, chinese(to)))
-		if i < 0 || i >= len(there) {
-			return s
-		}
-		return "](" + rel + there[i] + ")"
-	})
-	if changed != text {
-		if err := os.WriteFile(filepath.Join(root, zh), []byte(changed), 0o644); err != nil {
+	}
+	if changed := strings.Join(lines, "\n"); changed != read(t, file) {
+		if err := os.WriteFile(filepath.Join(root, file), []byte(changed), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func linkInChinese(t *testing.T, page, text string) string {
+	m := link.FindStringSubmatch(text)
+	to := target(page, m[1])
+	if to == english(page) || !inChinese(to) {
+		return text
+	}
+	rel, _ := filepath.Rel(filepath.Dir(page), chinese(to))
+	if m[2] == "" {
+		return "](" + rel + ")"
+	}
+	i, there := slices.Index(anchors(read(t, to)), m[2]), anchors(read(t, chinese(to)))
+	if i < 0 || i >= len(there) {
+		return text
+	}
+	return "](" + rel + there[i] + ")"
 }
