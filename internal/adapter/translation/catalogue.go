@@ -109,5 +109,8 @@ func (c *Catalogue) err() error {
 	for _, text := range stale {
 		errs = append(errs, fmt.Errorf("in the catalogue, and said nowhere: %q", text))
 	}
-	return errors.Join(errs...)
+	if len(errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the catalogue (a zh.txt beside the texts) does not fit:\n%w", errors.Join(errs...))
 }
