@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -24,12 +25,13 @@ const (
 		"mig gpu=1 uuid=" + mig8 + " gi=8 ci=0 profile=1g.5gb\n"
 )
 
-// migMixed: a pod on a MIG instance beside a pod on a whole GPU.
+// migMixed: a pod on a MIG instance beside a pod on a whole GPU, and one without a GPU.
 func migMixed(t *testing.T) {
 	migFiles(t, map[int]int{7: 66, 8: 68})
 	g := install(t, migCards)
 	devicePlugin(t, wholeGPUs, "MIG_STRATEGY=mixed")
-	apply(t, gpuPod("slice", "nvidia.com/mig-1g.5gb"))
+	apply(t, strings.Replace(gpuPod("slice", "nvidia.com/mig-1g.5gb"), "namespace: default", `namespace: default, annotations: {gputally.io/latency: "p99 200 ms"}`, 1))
+	apply(t, holderPod("web", holderImage, "resources: {requests: {cpu: 150m, memory: 64Mi}}"))
 	apply(t, gpuPod("whole", "nvidia.com/gpu"))
 	_, slicePID := running(t, "slice", "main")
 	_, wholePID := running(t, "whole", "main")
@@ -38,7 +40,8 @@ func migMixed(t *testing.T) {
 	g.hold(t, gpuA, wholePID, 20*gib)
 
 	granted(t, "slice/main nvidia.com/mig-1g.5gb "+mig, "whole/main nvidia.com/gpu "+gpuA)
-	startAgent(t).says(t, truth{
+	a := startAgent(t)
+	a.says(t, truth{
 		holdings: []holding{
 			{who: "slice/main", partition: mig, bytes: 1 * gib},
 			{who: "whole/main", partition: gpuA, bytes: 20 * gib},
@@ -47,6 +50,8 @@ func migMixed(t *testing.T) {
 		modes:  map[string]string{gpuA: "exclusive", gpuB: "mig", mig7: "mig", mig8: "mig"},
 		pays:   []share{{"slice", mig, 1, 8}, {"whole", gpuA, 1, 1}}, // one of eight memory slices
 	})
+	a.stop(t)
+	a.toldOfNode(t, 150, "p99 200 ms")
 }
 
 // migFiles lays out what the driver shows of the second GPU's instances below
