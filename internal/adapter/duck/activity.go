@@ -4,7 +4,6 @@ package duck
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,11 +17,6 @@ import (
 )
 
 var activityNodeTable = table{name: "activity_node", columns: columnsOf("hour", integer, "cluster", text, "node", text, "records", text, "rules", text)}
-
-var activityPodTable = table{name: "activity_pod", columns: columnsOf(
-	"hour", integer, "cluster", text, "node", text, "device", text, "model", text, "namespace", text, "owner_kind", text, "owner_name", text,
-	"pod_name", text, "pod_uid", text, "class", text, "duration_ms", bigint, "hour_json", text,
-)}
 
 var activityIdleTable = table{name: "activity_idle", columns: columnsOf(
 	"hour", integer, "cluster", text, "node", text, "device", text, "lowest_mw", ubigint, "seen_ms", bigint,
@@ -169,18 +163,7 @@ func appendMade(nodes, pods, idle *bulk, m *activity.Made) error {
 		return err
 	}
 	for i := range m.Hours {
-		h := &m.Hours[i]
-		data, err := json.Marshal(h)
-		if err != nil {
-			return err
-		}
-		pods.i32(hour)
-		for _, v := range []string{m.Cluster, m.Node, string(h.Partition.Device), h.Model, h.Holder.Namespace, h.Owner.Kind, h.Owner.Name, h.Holder.Pod, h.Holder.PodUID, string(h.Verdict.Class)} {
-			pods.text(v)
-		}
-		pods.i64(h.DurationMS)
-		pods.text(string(data))
-		if err := pods.end(); err != nil {
+		if err := appendHour(pods, hour, &m.Due, &m.Hours[i]); err != nil {
 			return err
 		}
 	}
@@ -278,15 +261,16 @@ var errEnough = errors.New("enough")
 // those of one workload come together.
 func (s *Store) Activity(ctx context.Context, q activity.Query) iter.Seq2[*activity.Hour, error] {
 	return func(yield func(*activity.Hour, error) bool) {
-		query := "SELECT hour_json FROM activity_pod WHERE " + activityWhere(&q) + " ORDER BY cluster, namespace, owner_kind, owner_name, pod_uid, hour, device, hour_json"
+		query := "SELECT " + activityPodTable.list() + " FROM activity_pod WHERE " + activityWhere(&q) +
+			" ORDER BY cluster, namespace, owner_kind, owner_name, pod_uid, hour, device, instance, since_ms"
 		stopped := false
-		err := s.read(ctx, query, columnsOf("hour_json", text), func(r *row) error {
+		err := s.read(ctx, query, activityPodTable.columns, func(r *row) error {
 			if stopped {
 				return nil // the rest of what was read in one go
 			}
-			h := new(activity.Hour)
-			if err := json.Unmarshal(r.bytes(), h); err != nil {
-				return fmt.Errorf("hour_json: %w", err)
+			h, err := readHour(r)
+			if err != nil {
+				return err
 			}
 			if !yield(h, nil) {
 				stopped = true

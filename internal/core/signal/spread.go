@@ -49,6 +49,10 @@ func (s *Spread) Merge(o Spread) {
 }
 
 func (s *Spread) put(step Step) {
+	if n := len(s.Steps); n == 0 || s.Steps[n-1].Permille < step.Permille {
+		s.Steps = append(s.Steps, step) // steps of a spread come in order
+		return
+	}
 	i, found := slices.BinarySearchFunc(s.Steps, step, func(a, b Step) int { return cmp.Compare(a.Permille, b.Permille) })
 	if found {
 		s.Steps[i].MS += step.MS

@@ -3,9 +3,9 @@
 package signal
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 const minuteMS = 60_000
@@ -46,36 +46,55 @@ func (s *Spread) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	for _, part := range strings.Split(string(text), ",") {
-		if rest, ok := strings.CutPrefix(part, "u"); ok {
-			ms, err := strconv.ParseInt(rest, 10, 64)
-			if err != nil || ms <= 0 {
-				return fmt.Errorf("spread %q: %q is no time", text, part)
-			}
-			s.UnreadMS += ms
-			continue
-		}
+	s.Steps = make([]Step, 0, bytes.Count(text, comma)+1)
+	for rest, more := text, true; more; {
+		var part []byte
+		part, rest, more = bytes.Cut(rest, comma)
 		if err := s.read(part); err != nil {
 			return fmt.Errorf("spread %q: %w", text, err)
 		}
 	}
+	if len(s.Steps) == 0 {
+		s.Steps = nil
+	}
 	return nil
 }
 
-func (s *Spread) read(part string) error {
-	value, time, _ := strings.Cut(part, "*")
-	permille, err := strconv.ParseUint(value, 10, 32)
-	if err != nil || permille > maxPermille {
-		return fmt.Errorf("%q is no step", part)
+var comma, star = []byte(","), []byte("*")
+
+func (s *Spread) read(part []byte) error {
+	if rest, unread := bytes.CutPrefix(part, []byte("u")); unread {
+		ms, ok := number(rest)
+		if !ok || ms == 0 {
+			return fmt.Errorf("%q is no time", part)
+		}
+		s.UnreadMS += ms
+		return nil
 	}
-	minutes, whole := strings.CutSuffix(time, "m")
-	ms, err := strconv.ParseInt(minutes, 10, 64)
+	value, time, _ := bytes.Cut(part, star)
+	permille, ok := number(value)
+	minutes, whole := bytes.CutSuffix(time, []byte("m"))
+	ms, ok2 := number(minutes)
 	if whole {
 		ms *= minuteMS
 	}
-	if err != nil || ms <= 0 {
+	if !ok || !ok2 || permille > maxPermille || ms <= 0 {
 		return fmt.Errorf("%q is no step", part)
 	}
 	s.put(Step{uint32(permille), ms})
 	return nil
+}
+
+// number reads digits; longer ones than any time are none.
+func number(text []byte) (n int64, ok bool) {
+	if len(text) == 0 || len(text) > 14 {
+		return 0, false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
 }
