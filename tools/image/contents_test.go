@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -94,6 +95,23 @@ func TestDuckDBsVersionComesFromItsModule(t *testing.T) {
 	}
 	if got := duckDB(module{path: "example.com/x", version: "v0.10506.0"}); got != "" {
 		t.Errorf("another module holds DuckDB %q", got)
+	}
+}
+
+// TestScriptsOfTheWebPageAreNamed: with a licence that is recognized, and a name of npm's.
+func TestScriptsOfTheWebPageAreNamed(t *testing.T) {
+	list, err := vendored("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range list {
+		e := moduleEntry(m, "v1")
+		got = append(got, fmt.Sprintf("%s %s %s %s", e.Name, e.Version, e.LicenseDeclared, e.References[0].Locator))
+	}
+	want := []string{"htm 3.1.1 Apache-2.0 pkg:npm/htm@3.1.1", "preact  MIT pkg:npm/preact", "uplot 1.6.32 MIT pkg:npm/uplot@1.6.32"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

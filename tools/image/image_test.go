@@ -295,6 +295,14 @@ func TestBillNamesEveryModuleAndPackage(t *testing.T) {
 		for _, entry := range d.Packages {
 			named[entry.Name] = entry.Version
 		}
+		for name, version := range map[string]string{"htm": "3.1.1", "preact": "", "uplot": "1.6.32"} {
+			if got, ok := named[name]; !ok || got != version {
+				t.Errorf("linux/%s: the bill says %s %q, the web page has %q", a.name, name, got, version)
+			}
+			if f := tree["usr/share/doc/gputally/licenses/npm/"+name+"/LICENSE"]; len(f.Data) == 0 {
+				t.Errorf("linux/%s: the image has no licence of %s", a.name, name)
+			}
+		}
 		for _, program := range programNames {
 			info, err := buildinfo.Read(bytes.NewReader(tree["usr/local/bin/"+program].Data))
 			if err != nil {

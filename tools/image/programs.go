@@ -152,7 +152,11 @@ func describe(root string, modules map[string]debug.Module, goVersion string) ([
 			return nil, fmt.Errorf("licences of %s: no file LICENSE, COPYING or NOTICE in %s; find out under which terms it may be delivered", out[i].path, folders[out[i].path])
 		}
 	}
-	return out, nil
+	scripts, err := vendored(root)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, scripts...), nil
 }
 
 const mainModule = "github.com/gputally/gputally"

@@ -64,6 +64,10 @@ func moduleEntry(m module, version string) spdx.Package {
 	if m.path == mainModule {
 		p.Version, p.Purpose, p.References = version, "APPLICATION", spdx.Purl("pkg:golang/"+m.path+"@"+escape(version))
 	}
+	if name, is := m.npmName(); is {
+		p.Name, p.References = name, spdx.Purl(strings.TrimSuffix("pkg:npm/"+name+"@"+escape(m.version), "@"))
+		p.Comment = "in the web page of the server; " + p.Comment
+	}
 	if m.sum != "" {
 		p.Comment = "go.sum: " + m.sum + "; " + p.Comment
 	}
