@@ -5,6 +5,7 @@ package advice
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
@@ -83,11 +84,12 @@ func HostRequest(s Subject, use HostUse, hosts ...Host) (Recommendation, error) 
 	}
 	use.evidence(&r)
 	want, before, after := use.enough(hosts, least)
-	r.Tests = append(r.Tests, Test{Of: want.text(), Name: "stranded GPUs", Sum: fmt.Sprintf("%d before", before), Value: float64(after), Limit: float64(before - 1), Holds: after < before})
+	r.Tests = append(r.Tests, Test{Of: want.text(use.Request), Name: "stranded GPUs", Sum: fmt.Sprintf("%d before", before), Value: float64(after), Limit: float64(before - 1), Holds: after < before})
 	if after >= before {
 		return r.refuse(Refusal{NoCapacityEffect, "a GPU that a smaller request would free", "CPU and memory are not what limits these nodes"}), nil
 	}
-	r.Risk = Risk{Restart: true, Notes: []string{"loading data takes CPU in bursts: watch GPU activity after the change"}}
+	r.Risk = Risk{Restart: true, Notes: []string{"loading data takes CPU in bursts: watch GPU activity after the change",
+		"a smaller request of another workload on these nodes may free the same GPUs: what is freed is not to be added up"}}
 	if use.PendingMS > 0 {
 		r.Risk.Notes = append(r.Risk.Notes, fmt.Sprintf("such pods waited %.1f hours for a place in this time; those that never got one are not counted", float64(use.PendingMS)/3_600_000))
 	}
@@ -146,14 +148,16 @@ func (u *HostUse) enough(hosts []Host, least HostShare) (want HostShare, before,
 	return least, before, after
 }
 
-func (h HostShare) text() string {
-	switch {
-	case h.MemoryBytes == 0:
-		return fmt.Sprintf("%d cores", h.CPUMilli/1000)
-	case h.CPUMilli == 0:
-		return gib(h.MemoryBytes)
+// text is what of a request is another one than before.
+func (h HostShare) text(before HostShare) string {
+	var parts []string
+	if h.CPUMilli != before.CPUMilli {
+		parts = append(parts, fmt.Sprintf("%d CPUs", h.CPUMilli/1000))
 	}
-	return fmt.Sprintf("%g cores, %s", float64(h.CPUMilli)/1000, gib(h.MemoryBytes))
+	if h.MemoryBytes != before.MemoryBytes {
+		parts = append(parts, gib(h.MemoryBytes))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // wholeCores is what was used with the margin, a core at least, rounded up.

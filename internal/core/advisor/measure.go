@@ -82,6 +82,9 @@ func (c *Case) measure() {
 	if capacity := c.hours[len(c.hours)-1].CapacityBytes; capacity != nil {
 		if share, ok := held.Quantile(999); ok {
 			p := uint64(share * float64(*capacity))
+			if peak != nil {
+				p = min(p, *peak-c.LeakBytes) // shares are kept in hundredths, rounded up
+			}
 			c.P999Bytes = &p
 		}
 	}
