@@ -13,6 +13,7 @@ import (
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/inquiry"
+	"github.com/gputally/gputally/internal/core/workload"
 )
 
 // hungry is worked example 11: four pods ask for 24 of a node's 96 CPUs each and use 6,
@@ -148,5 +149,42 @@ func TestWishesOfAPod(t *testing.T) {
 	r := of(t, &a, "ml/Deployment/pair", advice.KindFewer)
 	if r.State != advice.Refused || !slices.ContainsFunc(r.Refusals, func(x advice.Refusal) bool { return x.Code == advice.OptedOut && strings.Contains(x.Missing, "moving") }) {
 		t.Errorf("%s %+v", r.State, r.Refusals)
+	}
+}
+
+// TestPlansHeedWherePodsMayBe: node a has room for b's only pod, which goes there unless
+// its selector, its affinity or a taint says no.
+func TestPlansHeedWherePodsMayBe(t *testing.T) {
+	for _, c := range []struct {
+		name, taint string
+		place       workload.Placement
+		goes        bool
+	}{
+		{"asks for nothing", "", workload.Placement{}, true},
+		{"asks for what both are", "", workload.Placement{Selector: "node.kubernetes.io/instance-type=n8a"}, true},
+		{"asks for its own pool", "", workload.Placement{Selector: "pool=b"}, false},
+		{"asks for either pool", "", workload.Placement{Affinity: "pool In a|b"}, true},
+		{"asks for any but that", "", workload.Placement{Affinity: "pool NotIn a"}, false},
+		{"does not stand the taint", "team=x:NoSchedule", workload.Placement{}, false},
+		{"stands the taint", "team=x:NoSchedule", workload.Placement{Tolerations: "team"}, true},
+	} {
+		w := newWorld(t)
+		a, b := eight("a", 3), eight("b", 0)
+		a.pool, b.pool, a.taint = "a", "b", c.taint
+		b.pods[0].about = attribution.PodAbout{Place: c.place}
+		// a's own pods stay where they are: nobody is to come to b instead.
+		for i := range a.pods {
+			a.pods[i].about = attribution.PodAbout{Place: workload.Placement{Selector: "pool=a"}}
+		}
+		w.deliver(end.Add(-26*time.Hour), end, a, b)
+		w.settle()
+		p, err := w.service.Plans(t.Context(), inquiry.AdviceQuery{AtMS: w.now.UnixMilli()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := p.Clusters[0]
+		if got := plan.Plan != nil && slices.Equal(plan.Plan.Returns, []string{"b"}); got != c.goes {
+			t.Errorf("%s: %+v, %+v", c.name, plan.Plan, plan.Refusals)
+		}
 	}
 }

@@ -71,6 +71,8 @@ type node struct {
 	others      *attribution.OtherPods
 	allocatable int64
 	cards       []attribution.Card
+	// pool is a label of the node, taint one that keeps pods away.
+	pool, taint string
 }
 
 // pod is somebody on some of the node's GPUs.
@@ -135,6 +137,12 @@ func (n *node) batch(at time.Time, seq uint64) usage.Batch {
 func (n *node) shape() *usage.NodeShape {
 	s := usage.NodeShape{Labels: map[string]string{"kubernetes.io/hostname": n.name, "node.kubernetes.io/instance-type": n.kind}, CPUMilli: 96_000, MemoryBytes: 1 << 40}
 	s.Cards = n.cards
+	if n.pool != "" {
+		s.Labels["pool"] = n.pool
+	}
+	if n.taint != "" {
+		s.Taints = []string{n.taint}
+	}
 	if n.allocatable > 0 {
 		s.AllocatableCPUMilli, s.AllocatableMemoryBytes = n.allocatable, 1<<40
 	}

@@ -33,7 +33,7 @@ func (r *Redactor) objects(o sample.Objects) sample.Objects {
 	if o.Node != nil {
 		n := *o.Node
 		n.Name, n.ProviderID = r.node(n.Name), r.name("provider", n.ProviderID)
-		n.Labels = r.labels(n.Labels, false)
+		n.Labels, n.Taints = r.labels(n.Labels, false), nil
 		o.Node = &n
 	}
 	o.Pods = each(o.Pods, r.podObject)
@@ -53,6 +53,7 @@ func (r *Redactor) podObject(p workload.Pod) workload.Pod {
 	platform := r.keep[p.Namespace]
 	p.Labels = r.labels(p.Labels, platform)
 	p.Annotations = r.annotations(p)
+	p.Place = workload.Placement{} // names of people's own labels, of which nothing here depends
 	if p.ExtendedClaim != "" {
 		p.ExtendedClaim = r.claimName(p.Namespace, p.ExtendedClaim)
 	}

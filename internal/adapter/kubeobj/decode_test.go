@@ -51,6 +51,13 @@ spec:
   runtimeClassName: nvidia
   restartPolicy: Never
   schedulerName: default-scheduler
+  nodeSelector: {pool: b, gpu: A100}
+  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [b, a]}, {key: rack, operator: Exists}]}, {matchFields: [{key: metadata.name, operator: In, values: [n]}]}]}}}
+  tolerations:
+  - {key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}
+  - {key: team, value: ml}
+  - {operator: Exists, effect: PreferNoSchedule}
+  - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}
   volumes:
   - {name: dev, hostPath: {path: /dev/}}
   - {name: root, hostPath: {path: /}}
@@ -112,6 +119,7 @@ status:
 		ClaimNames:       []string{"shared", "train-0-made-x7"},
 		ExtendedClaim:    "train-0-ext",
 		DeletionDeadline: clock(10, 0),
+		Place:            workload.Placement{Selector: "gpu=A100,pool=b", Affinity: "fields;rack Exists,zone In a|b", Tolerations: "nvidia.com/gpu:NoSchedule,team=ml"},
 		CreatedAt:        clock(8, 30),
 		ScheduledAt:      clock(8, 59),
 		Containers: []workload.Container{
@@ -144,11 +152,11 @@ status:
 func TestDecodeNode(t *testing.T) {
 	got := decode(t, "Node", `
 metadata: {name: node-a, labels: {nvidia.com/gpu.replicas: "4"}, creationTimestamp: "2026-11-03T10:00:00Z"}
-spec: {providerID: "aws:///i-1", unschedulable: true}
+spec: {providerID: "aws:///i-1", unschedulable: true, taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}, {key: soft, effect: PreferNoSchedule}]}
 status: {capacity: {cpu: "96", memory: 1Ki}, allocatable: {cpu: 95500m, memory: 1Ki, nvidia.com/gpu: 8}}
 `, true)
 	want := workload.Node{
-		Name: "node-a", Labels: map[string]string{"nvidia.com/gpu.replicas": "4"}, ProviderID: "aws:///i-1",
+		Name: "node-a", Taints: []string{"nvidia.com/gpu=present:NoSchedule"}, Labels: map[string]string{"nvidia.com/gpu.replicas": "4"}, ProviderID: "aws:///i-1",
 		Capacity:      map[string]int64{"cpu": 96000, "memory": 1024},
 		Allocatable:   map[string]int64{"cpu": 95500, "memory": 1024, "nvidia.com/gpu": 8},
 		Unschedulable: true, CreatedMS: 1793700000000,
@@ -157,7 +165,7 @@ status: {capacity: {cpu: "96", memory: 1Ki}, allocatable: {cpu: 95500m, memory: 
 		t.Error(d)
 	}
 	tainted := decode(t, "Node", `{metadata: {name: node-a}, spec: {taints: [{key: other, effect: NoSchedule}, {key: node.kubernetes.io/unschedulable, effect: NoSchedule}]}}`, true)
-	if d := cmp.Diff(any(workload.Node{Name: "node-a", Unschedulable: true}), tainted); d != "" {
+	if d := cmp.Diff(any(workload.Node{Name: "node-a", Unschedulable: true, Taints: []string{"other=:NoSchedule"}}), tainted); d != "" {
 		t.Error(d)
 	}
 }

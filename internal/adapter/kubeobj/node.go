@@ -20,6 +20,7 @@ func Node(n *corev1.Node) workload.Node {
 		ProviderID:    n.Spec.ProviderID,
 		Allocatable:   amounts(n.Status.Allocatable),
 		Capacity:      amounts(n.Status.Capacity),
+		Taints:        taints(n),
 		Unschedulable: unschedulable(n),
 		CreatedMS:     createdMS(n),
 	}

@@ -39,6 +39,7 @@ func Pod(p *corev1.Pod) workload.Pod {
 		ClaimNames:       claimNames(p),
 		ExtendedClaim:    extendedClaim(p),
 		DeletionDeadline: timeOf(p.DeletionTimestamp),
+		Place:            placement(&p.Spec),
 		CreatedAt:        timeOf(&p.CreationTimestamp),
 		ScheduledAt:      scheduledAt(p),
 	}

@@ -55,5 +55,5 @@ func (s *Service) nodes(ctx context.Context, to time.Time) (map[[2]string]*advis
 }
 
 func nodeOf(s *usage.NodeShape) *advisor.Node {
-	return &advisor.Node{GPUs: len(s.Slots), Allocatable: advice.HostShare{CPUMilli: s.AllocatableCPUMilli, MemoryBytes: s.AllocatableMemoryBytes}}
+	return &advisor.Node{GPUs: len(s.Slots), Labels: s.Labels, Taints: s.Taints, Allocatable: advice.HostShare{CPUMilli: s.AllocatableCPUMilli, MemoryBytes: s.AllocatableMemoryBytes}}
 }

@@ -45,7 +45,7 @@ type Placed struct {
 
 // What records do not tell, and a plan can break on.
 const (
-	unseen   = "node selectors, taints, volumes, disruption budgets and MIG instances that nobody has are not in the records: look at them before a node is drained"
+	unseen   = "volumes, disruption budgets, rules between pods and MIG instances that nobody has are not in the records: look at them before a node is drained"
 	unshared = "pods on shared GPUs stay where they are"
 	// movesWhole: whether pods without GPUs fit one by one where they do not fit at once
 	// is not asked.
@@ -130,6 +130,8 @@ type fleetBuilder struct {
 	slot map[gpu.UUID]int // cards by UUID, within their node
 	// cards are what is known of each model.
 	cards map[string]gpu.Card
+	// nodes is what is known of each node of the fleet, in its order, nil where nothing is.
+	nodes []*Node
 	told  func(model string) *attribution.Card
 }
 
@@ -153,6 +155,10 @@ func (b *fleetBuilder) machine(m *Machine) {
 		g := packing.GPU{UUID: slotName(m.Name, i), Model: model}
 		g.Slices, g.Profiles = b.profiles(model)
 		n.GPUs = append(n.GPUs, g)
+	}
+	b.nodes = append(b.nodes, m.Node)
+	if m.Node != nil {
+		n.Taints = m.Node.Taints
 	}
 	b.others(m, &n)
 	b.at[m.Name] = len(b.f.Nodes)
@@ -243,6 +249,7 @@ func (b *fleetBuilder) pod(c *Case, hours []*activity.Hour, profile string, pods
 	case first.Profile == "":
 		p.Need.GPUs = len(hours)
 	}
+	b.rule(&p, first.About.Place)
 	b.f.Pods = append(b.f.Pods, p)
 }
 

@@ -4,11 +4,14 @@ package advisor
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/packing"
+	"github.com/gputally/gputally/internal/core/workload"
 )
 
 // others says how far pods without GPUs are known.
@@ -41,8 +44,47 @@ func (b *fleetBuilder) others(m *Machine, n *packing.Node) {
 	n.MemoryBytes = max(int64(m.Node.Allocatable.MemoryBytes)-fixedBytes, 0)
 	if o.Movable.Pods > 0 {
 		b.f.Pods = append(b.f.Pods, packing.Pod{ID: fmt.Sprintf("%s: %d pods without GPUs", m.Name, o.Movable.Pods), CPUMilli: o.Movable.CPUMilli,
-			MemoryBytes: int64(o.Movable.MemoryBytes), At: packing.Place{Node: m.Name}})
+			MemoryBytes: int64(o.Movable.MemoryBytes), At: packing.Place{Node: m.Name}, Tolerates: m.Node.Taints})
 	}
+}
+
+// rule has a pod go only to nodes that it asks for and whose taints it stands, or stay.
+// Nodes of which nothing is known are as any. What it asks for of labels becomes one
+// label of ours, since a packing knows no more of labels than that they are equal.
+func (b *fleetBuilder) rule(p *packing.Pod, place workload.Placement) {
+	key := ""
+	if place.Selector != "" || place.Affinity != "" {
+		key = "may be here: " + place.Selector + "; " + place.Affinity
+		p.NodeLabels = map[string]string{key: "yes"}
+	}
+	tolerated := map[string]bool{}
+	for i, n := range b.nodes {
+		if n == nil || n.Labels == nil {
+			b.label(i, key)
+			continue
+		}
+		home := b.f.Nodes[i].Name == p.At.Node
+		if home || place.Allows(n.Labels) {
+			b.label(i, key)
+		}
+		for _, t := range n.Taints {
+			if place.Tolerates(t) || home {
+				tolerated[t] = true
+			}
+		}
+	}
+	p.Tolerates = slices.Sorted(maps.Keys(tolerated))
+}
+
+func (b *fleetBuilder) label(node int, key string) {
+	n := &b.f.Nodes[node]
+	if key == "" {
+		return
+	}
+	if n.Labels == nil {
+		n.Labels = map[string]string{}
+	}
+	n.Labels[key] = "yes"
 }
 
 // profiles are how a model can be cut: as its driver says, else as NVIDIA's tables do.

@@ -19,6 +19,9 @@ type Node struct {
 	// without a GPU ask for, nil where it is not known.
 	Allocatable advice.HostShare
 	Others      *attribution.OtherPods
+	// Labels and Taints are the node's (workload.Node); Labels nil: nothing is known.
+	Labels map[string]string
+	Taints []string
 	// GPUs is how many places for GPUs it has.
 	GPUs   int
 	hourMS int64

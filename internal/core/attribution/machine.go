@@ -24,7 +24,7 @@ func machineOf(n *workload.Node, devices []sample.Device) *Machine {
 		ProviderID: n.ProviderID, Labels: n.Labels, CreatedMS: max(n.CreatedMS, 0), Unschedulable: n.Unschedulable,
 		CPUMilli: max(n.Capacity[resourceCPU], 0), MemoryBytes: uint64(max(n.Capacity[resourceMemory], 0)),
 		AllocatableCPUMilli: max(n.Allocatable[resourceCPU], 0), AllocatableMemoryBytes: uint64(max(n.Allocatable[resourceMemory], 0)),
-		Cards: cardsOf(devices),
+		Taints: n.Taints, Cards: cardsOf(devices),
 	}
 }
 
@@ -127,11 +127,24 @@ func aboutPod(p workload.Pod) PodAbout {
 		Template: firstOf(p.Labels, "pod-template-hash", "controller-revision-hash"),
 		Advice:   cut(p.Annotations[workload.AnnotationAdvice], MaxCostLabelBytes),
 		Latency:  cut(p.Annotations[workload.AnnotationLatency], MaxCostLabelBytes),
+		Place:    bounded(p.Place),
 	}
 	if p.CreatedAt != nil && p.ScheduledAt != nil {
 		out.CreatedMS, out.ScheduledMS = p.CreatedAt.UnixMilli(), p.ScheduledAt.UnixMilli()
 	}
 	return out
+}
+
+// maxPlaceBytes is how much of what a pod asks of its node is kept.
+const maxPlaceBytes = 2048
+
+// bounded is what a pod asks of its node; what is too long counts as a wish that no other
+// node is known to meet.
+func bounded(p workload.Placement) workload.Placement {
+	if len(p.Selector)+len(p.Affinity)+len(p.Tolerations) > maxPlaceBytes {
+		return workload.Placement{Affinity: "fields"}
+	}
+	return p
 }
 
 func firstOf(labels map[string]string, keys ...string) string {

@@ -166,6 +166,8 @@ type Machine struct {
 	// Of these pods may have so much (status.allocatable).
 	AllocatableCPUMilli    int64  `json:"allocatable_cpu_milli,omitempty"`
 	AllocatableMemoryBytes uint64 `json:"allocatable_memory_bytes,omitempty"`
+	// Taints are those that keep pods away (workload.Node).
+	Taints []string `json:"taints,omitempty"`
 	// Cards are the models of its GPUs whose MIG profiles the driver told.
 	Cards []Card `json:"cards,omitempty"`
 	// CreatedMS is when the node's object was made, Unix milliseconds.
@@ -211,6 +213,8 @@ type PodAbout struct {
 	// Advice and Latency are the annotations of these names, as they are written.
 	Advice  string `json:"advice,omitempty"`
 	Latency string `json:"latency,omitempty"`
+	// Place is what it asks of its node beside room.
+	Place workload.Placement `json:"place,omitzero"`
 	// CreatedMS is when it was made, ScheduledMS when it was given a node, Unix
 	// milliseconds; 0 where one of them is not known.
 	CreatedMS   int64 `json:"created_ms,omitempty"`

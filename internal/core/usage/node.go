@@ -125,7 +125,7 @@ var volatileLabels = []string{"nvidia.com/gfd.timestamp"}
 func (n *nodeTrack) shape() *NodeShape {
 	s := &NodeShape{
 		Labels: n.machine.Labels, CPUMilli: n.machine.CPUMilli, MemoryBytes: n.machine.MemoryBytes, CreatedMS: n.machine.CreatedMS,
-		AllocatableCPUMilli: n.machine.AllocatableCPUMilli, AllocatableMemoryBytes: n.machine.AllocatableMemoryBytes,
+		AllocatableCPUMilli: n.machine.AllocatableCPUMilli, AllocatableMemoryBytes: n.machine.AllocatableMemoryBytes, Taints: n.machine.Taints,
 	}
 	for _, model := range slices.Sorted(maps.Keys(n.cards)) {
 		s.Cards = append(s.Cards, n.cards[model])
@@ -153,5 +153,5 @@ func (s NodeSlot) compare(o NodeSlot) int {
 func (s *NodeShape) equal(o *NodeShape) bool {
 	return s.CPUMilli == o.CPUMilli && s.MemoryBytes == o.MemoryBytes && s.CreatedMS == o.CreatedMS &&
 		s.AllocatableCPUMilli == o.AllocatableCPUMilli && s.AllocatableMemoryBytes == o.AllocatableMemoryBytes &&
-		maps.Equal(s.Labels, o.Labels) && slices.Equal(s.Slots, o.Slots) && reflect.DeepEqual(s.Cards, o.Cards)
+		maps.Equal(s.Labels, o.Labels) && slices.Equal(s.Slots, o.Slots) && slices.Equal(s.Taints, o.Taints) && reflect.DeepEqual(s.Cards, o.Cards)
 }

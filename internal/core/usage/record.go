@@ -61,6 +61,8 @@ type NodeShape struct {
 	// Of these pods may have so much.
 	AllocatableCPUMilli    int64  `json:"allocatable_cpu_milli,omitempty"`
 	AllocatableMemoryBytes uint64 `json:"allocatable_memory_bytes,omitempty"`
+	// Taints are those that keep pods away: "KEY=VALUE:EFFECT", in order.
+	Taints []string `json:"taints,omitempty"`
 	// Cards are the models whose MIG profiles the driver told since the boot, by name.
 	Cards []attribution.Card `json:"cards,omitempty"`
 	// CreatedMS is when the node's object was made, Unix milliseconds.

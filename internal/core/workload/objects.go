@@ -11,6 +11,9 @@ type Node struct {
 	ProviderID  string            `json:"provider_id,omitempty"`
 	Allocatable map[string]int64  `json:"allocatable,omitempty"`
 	Capacity    map[string]int64  `json:"capacity,omitempty"`
+	// Taints are those that keep pods away: "KEY=VALUE:EFFECT", in order, without those
+	// of node.kubernetes.io, which come and go.
+	Taints []string `json:"taints,omitempty"`
 	// Unschedulable: the scheduler may not put pods on it (cordoned).
 	Unschedulable bool `json:"unschedulable,omitempty"`
 	// CreatedMS is when the object was made, Unix milliseconds; 0 where nobody

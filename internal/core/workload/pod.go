@@ -51,6 +51,8 @@ type Pod struct {
 	ClaimNames       []string    `json:"claim_names,omitempty"`
 	ExtendedClaim    string      `json:"extended_claim,omitempty"`
 	DeletionDeadline *time.Time  `json:"deletion_deadline,omitempty"`
+	// Place is what it asks of its node beside room.
+	Place Placement `json:"place,omitzero"`
 	// CreatedAt is when its object was made, ScheduledAt when it was given a node
 	// (condition PodScheduled); nil where nobody says it.
 	CreatedAt   *time.Time `json:"created_at,omitempty"`
