@@ -252,7 +252,7 @@ func worldUnder(t testing.TB, policy allocation.Policy) *world {
 	w.recorder = advising.NewRecorder(store, advising.RecorderConfig{Now: clock})
 	w.service = advising.NewService(store, advising.ServiceConfig{Now: clock, Rules: func(ctx context.Context, hour time.Time) (advising.RuleSet, error) {
 		rules, err := shelf.Rules(ctx, hour)
-		return advising.RuleSet{Books: rules.Books, Policy: rules.Policy}, err
+		return advising.RuleSet{Books: rules.Books, Policy: rules.Policy, Prices: rules.Prices}, err
 	}})
 	return w
 }

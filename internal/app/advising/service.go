@@ -46,6 +46,9 @@ type RuleSet struct {
 	// Books are the price books, the strongest first.
 	Books  []*pricing.Book
 	Policy allocation.Policy
+	// Prices say what other machines would cost; nil: their charge is not told where a
+	// division has to.
+	Prices *pricing.Prices
 }
 
 // ServiceConfig is what the service stands on beside a store.
@@ -91,6 +94,7 @@ func (s *Service) Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Ad
 		return out, err
 	}
 	var cases []*advisor.Case
+	var trials []*trial
 	err = s.eachWorkload(ctx, &q, from, to, func(hours []*activity.Hour) error {
 		for _, c := range advisor.Cases(hours, out.FromMS, out.ToMS) {
 			if q.Node != "" && !c.On(q.Node) {
@@ -104,21 +108,21 @@ func (s *Service) Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Ad
 				s.log.Error("no advice for a workload; others go on", "error", err)
 				continue
 			}
-			if !fleet.plain {
-				uncharged(list)
-			}
+			trials = append(trials, fleet.trials(c, list)...)
 			out.Workloads = append(out.Workloads, said.join(workloadOf(c, list), q.AtMS))
 		}
 		return nil
 	})
 	if err == nil && q.Share {
-		out.Shared, err = s.shares(ctx, cases, &fleet.Fleet)
-		if !fleet.plain {
-			uncharged(out.Shared)
-		}
+		var more []*trial
+		out.Shared, more, err = s.shares(ctx, cases, fleet)
+		trials = append(trials, more...)
 		for i := range out.Shared {
 			said.mark(&out.Shared[i], q.AtMS)
 		}
+	}
+	if err == nil {
+		err = s.divideAgain(ctx, trials, *fleet.policy())
 	}
 	s.remember(&out)
 	return out, err
@@ -215,42 +219,27 @@ func (s *Service) fleet(ctx context.Context, to time.Time) (*knownFleet, error) 
 		k := [2]string{h.Cluster, h.Node}
 		on[k] = append(on[k], nameOf(&h))
 	}
-	return &knownFleet{market: market, plain: plain(&market.rules.Policy), Fleet: advisor.Fleet{
+	return &knownFleet{market: market, Fleet: advisor.Fleet{
 		Price: func(cluster, node string) *advice.Price { return prices[[2]string{cluster, node}] },
 		Alone: func(cluster, node, namespace, owner string) bool {
 			of := on[[2]string{cluster, node}]
 			return len(of) == 1 && of[0] == namespace+"/"+owner
 		},
-		Shapes: market.shapes,
-		Node:   func(cluster, node string) *advisor.Node { return nodes[[2]string{cluster, node}] },
-		Card:   func(model string) *attribution.Card { return cards[model] },
+		Shapes:  market.shapes,
+		Reprice: market.reprice,
+		Node:    func(cluster, node string) *advisor.Node { return nodes[[2]string{cluster, node}] },
+		Card:    func(model string) *attribution.Card { return cards[model] },
 	}}, nil
 }
 
-// knownFleet is what is known of nodes. plain: a workload with a partition of its own is
-// charged the price of its slices, so that what a change does to its charge is known.
+// knownFleet is what is known of nodes.
 type knownFleet struct {
 	advisor.Fleet
 	market *market
-	plain  bool
 }
 
-// plain: what a grant keeps from others is charged for, and nothing is passed on. By
-// memory alone, or with idle GPUs on the tenants, only dividing the hours again tells.
-func plain(p *allocation.Policy) bool {
-	return p.Basis != allocation.Memory && len(p.Distribute) == 0
-}
-
-// uncharged takes back what the policy in force does not bear out.
-func uncharged(list []advice.Recommendation) {
-	for i := range list {
-		if m := list[i].Money; m != nil && m.Class != advice.Enabler {
-			out := *m
-			out.ChargeDelta = nil
-			list[i].Money = &out
-		}
-	}
-}
+// policy is the one in force.
+func (f *knownFleet) policy() *allocation.Policy { return &f.market.rules.Policy }
 
 func nameOf(h *activity.NodeHolder) string {
 	if h.OwnerName == "" {

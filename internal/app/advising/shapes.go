@@ -69,6 +69,46 @@ func (m *market) shapes(cluster, node string, need advisor.Host) (out []advice.S
 	return out
 }
 
+// reprice is what a machine of a type costs in the hour before the moment, as whole hours of
+// other times are taken to have cost. It is nil where the books in force have no such row.
+func (m *market) reprice(cluster, node, machine string) func(*pricing.NodeCost) (pricing.NodeCost, bool) {
+	n := m.nodes[[2]string{cluster, node}]
+	if n == nil || m.rules.Prices == nil {
+		return nil
+	}
+	for _, b := range m.rules.Books {
+		for i := range b.Rows {
+			if r := &b.Rows[i]; r.InstanceType == machine && m.sold(r, providerOf(n), regionOf(n)) {
+				return m.priceOf(n, b.Name, r)
+			}
+		}
+	}
+	return nil
+}
+
+// priceOf prices a machine of a row. Another row of the books that chooses it, too, is no
+// answer.
+func (m *market) priceOf(n *pricing.Node, book string, r *pricing.Row) func(*pricing.NodeCost) (pricing.NodeCost, bool) {
+	slot := pricing.Slot{Name: "gpu0", Model: r.Shape.Model}
+	if len(n.Slots) > 0 {
+		slot.Name = n.Slots[0].Name
+	}
+	to := pricing.Node{Cluster: n.Cluster, Name: n.Name, Provider: providerOf(n), InstanceType: r.InstanceType, Region: regionOf(n), Zone: n.Zone, Capacity: pricing.OnDemand,
+		Slots: []pricing.Slot{slot}, CPUMilli: r.Shape.CPUMilli, MemoryBytes: r.Shape.MemoryBytes}
+	from := m.atMS - m.atMS%hourMS
+	costs, err := m.rules.Prices.Cost(&to, from, from+hourMS)
+	if err != nil || len(costs) != 1 || !costs[0].Priced || costs[0].Basis.Row != r.ID || costs[0].Basis.Source != book {
+		return nil
+	}
+	return func(c *pricing.NodeCost) (pricing.NodeCost, bool) {
+		out := costs[0]
+		out.StartMS = c.StartMS
+		return out, c.DurationMS == hourMS && c.Currency == out.Currency
+	}
+}
+
+const hourMS = int64(3_600_000)
+
 // driverBytes is taken off the size of a card that nobody has measured: a driver
 // keeps about so much.
 const driverBytes = 1 << 30

@@ -14,7 +14,8 @@ import (
 
 // shares looks for workloads that could share a card. Their minutes are read from the
 // journal, a day at a time.
-func (s *Service) shares(ctx context.Context, cases []*advisor.Case, fleet *advisor.Fleet) (out []advice.Recommendation, err error) {
+func (s *Service) shares(ctx context.Context, cases []*advisor.Case, fleet *knownFleet) (out []advice.Recommendation, trials []*trial, err error) {
+	var groups [][]*advisor.Case
 	for _, group := range advisor.Sharers(cases) {
 		var tenants []advice.Tenant
 		from, to := int64(0), group[0].ToMS
@@ -23,19 +24,23 @@ func (s *Service) shares(ctx context.Context, cases []*advisor.Case, fleet *advi
 		}
 		for _, c := range group {
 			c.FromMS, c.ToMS = from, to
-			t := c.Tenant(fleet)
+			t := c.Tenant(&fleet.Fleet)
 			if err := s.minutes(ctx, c, &t); err != nil {
-				return nil, fmt.Errorf("minutes of %s: %w", c.Target.Owner, err)
+				return nil, nil, fmt.Errorf("minutes of %s: %w", c.Target.Owner, err)
 			}
 			tenants = append(tenants, t)
 		}
 		r, err := advice.Share(tenants, gpu.ModeTimeSlicing)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out = append(out, r)
+		groups = append(groups, group)
 	}
-	return out, nil
+	for i := range out {
+		trials = append(trials, fleet.shareTrial(groups[i], &out[i])...)
+	}
+	return out, trials, nil
 }
 
 // minutes reads what a workload did, minute by minute.

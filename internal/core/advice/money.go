@@ -27,6 +27,9 @@ type Money struct {
 	// ChargeDelta is by how much the workload's charge falls, nil where only a
 	// rating of the recorded windows under the change can tell.
 	ChargeDelta *money.Nano `json:"charge_delta"`
+	// ChargeNote says which hours were divided again for it, or why it is not known.
+	// Empty: the price of what changes is the charge, and nothing had to be divided.
+	ChargeNote string `json:"charge_note,omitempty"`
 	// FreedIdle can be handed out again, FreedStranded cannot. Below 0 the
 	// account shrinks, as idle does with a node that goes.
 	FreedIdle     money.Nano `json:"freed_idle"`
@@ -45,7 +48,7 @@ type Money struct {
 // Price is what the device that a workload has costs. It serves a workload with
 // a whole device or MIG instance of its own for all of the time, under basis
 // held: its charge is the price of the slices then. Under another policy the
-// caller rates the recorded windows and replaces ChargeDelta.
+// caller divides recorded hours again and replaces ChargeDelta (package counterfactual).
 type Price struct {
 	Currency string
 	// DeviceHour and NodeHour are for an hour.

@@ -109,7 +109,7 @@ func (s *Subject) sliceMoney(p Profile) (*Money, error) {
 	}
 	stranded := int64(0)
 	if s.HaveSlices == 0 {
-		stranded = int64(s.leastStranded(p.Slices))
+		stranded = int64(s.LeastStranded(p.Slices))
 	}
 	freed := int64(s.slices() - p.Slices)
 	rest := int64(s.Device.Slices) - freed
@@ -126,9 +126,9 @@ func (s *Subject) sliceMoney(p Profile) (*Money, error) {
 	return m, nil
 }
 
-// leastStranded is how many slices no further instance could cover when one of
+// LeastStranded is how many slices no further instance could cover when one of
 // that size lies where it wastes least.
-func (s *Subject) leastStranded(size uint32) uint32 {
+func (s *Subject) LeastStranded(size uint32) uint32 {
 	legal := s.Device.Legal
 	if len(legal) == 0 {
 		legal = gpu.LegalPlacements(s.Device.Slices)

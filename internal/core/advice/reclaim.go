@@ -150,6 +150,19 @@ func (s *Subject) replay(minutes []Minute, wait int64, how Reclaim) (Option, err
 	return o, err
 }
 
+// Stop is time in which a workload would have been stopped.
+type Stop struct {
+	FromMS, ToMS int64
+}
+
+// Stops are those that a wait would have made.
+func Stops(minutes []Minute, waitMS int64, work Work) (out []Stop) {
+	for _, x := range stretches(minutes, waitMS, work) {
+		out = append(out, Stop{x.from, x.to})
+	}
+	return out
+}
+
 // stretches are the idle times longer than the wait, less the wait. Idle time
 // goes on from minute to minute only where they adjoin.
 func stretches(minutes []Minute, wait int64, work Work) []stretch {

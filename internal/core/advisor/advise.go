@@ -11,6 +11,7 @@ import (
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/signal"
 )
 
@@ -23,6 +24,9 @@ type Fleet struct {
 	// Shapes are nodes with one GPU that could be had in the place of a node, for
 	// somebody who needs so much of the host.
 	Shapes func(cluster, node string, h Host) []advice.Shape
+	// Reprice is what a machine of a type would cost in the place of a node, in whole
+	// hours; nil where that is not known.
+	Reprice func(cluster, node, machine string) func(*pricing.NodeCost) (pricing.NodeCost, bool)
 	// Node is what is known of a node, nil where nothing is.
 	Node func(cluster, node string) *Node
 	// Card is a model as its driver describes it, nil where no driver has: it does so
