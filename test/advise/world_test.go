@@ -38,6 +38,8 @@ var (
 type prices struct {
 	t      testing.TB
 	policy allocation.Policy
+	// book has other prices of machines, by their type.
+	book map[string]money.Nano
 }
 
 func (p prices) Load() (billing.Loaded, error) {
@@ -46,6 +48,9 @@ func (p prices) Load() (billing.Loaded, error) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
+		if other, there := p.book[kind]; there {
+			n = other
+		}
 		return pricing.Row{ID: kind, Selector: pricing.Selector{InstanceType: kind, Provider: "test"}, Currency: "USD", Price: pricing.Price{Node: &n},
 			Shape: pricing.Shape{GPUs: gpus, Model: model, GPUMemoryGiB: memory, CPUMilli: int64(gpus) * 12_000, MemoryBytes: uint64(gpus) * 64 * gib}}
 	}
@@ -53,7 +58,7 @@ func (p prices) Load() (billing.Loaded, error) {
 	split.Rule = pricing.RuleAllGPU
 	rows := []pricing.Row{row("n8a", "24", "NVIDIA A100-SXM4-80GB", 8, 80), row("n1a", "3.67", "NVIDIA A100-SXM4-80GB", 1, 80), row("n1l", "1.90", "NVIDIA L40S", 1, 48),
 		row("n1x", "0.80", "NVIDIA L4", 1, 24), row("n1t", "0.53", "Tesla T4", 1, 16)}
-	return billing.Loaded{Split: split, Policy: p.policy, Revision: "1", Books: []*pricing.Book{{Name: "book", Grade: pricing.Listed, Rows: rows}}}, nil
+	return billing.Loaded{Split: split, Policy: p.policy, Revision: fmt.Sprint("1", p.book), Books: []*pricing.Book{{Name: "book", Grade: pricing.Listed, Rows: rows}}}, nil
 }
 
 // node is a machine whose records are made window by window.
@@ -219,6 +224,7 @@ type world struct {
 	t        testing.TB
 	now      time.Time
 	store    *duck.Store
+	book     map[string]money.Nano
 	rater    *billing.Rater
 	recorder *advising.Recorder
 	service  *advising.Service
@@ -232,7 +238,7 @@ func newWorld(t testing.TB) *world {
 // worldUnder is a world under a policy.
 func worldUnder(t testing.TB, policy allocation.Policy) *world {
 	t.Helper()
-	w := &world{t: t, now: end.Add(2 * time.Hour)}
+	w := &world{t: t, book: map[string]money.Nano{}, now: end.Add(2 * time.Hour)}
 	store, _, err := duck.Open(t.Context(), t.TempDir(), duck.Options{MemoryBytes: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +249,7 @@ func worldUnder(t testing.TB, policy allocation.Policy) *world {
 		}
 	})
 	clock := func() time.Time { return w.now }
-	shelf, err := billing.NewShelf(t.Context(), store, prices{t, policy}, nil, clock)
+	shelf, err := billing.NewShelf(t.Context(), store, prices{t, policy, w.book}, nil, clock)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/inquiry"
@@ -94,7 +95,7 @@ func (d decisions) mark(r *advice.Recommendation, nowMS int64) (inquiry.Decision
 	if !there {
 		return said, false
 	}
-	state := stateAt(&said, nowMS)
+	state, _ := stateAt(&said, nowMS, r.Stood)
 	if state == advice.Expired {
 		return said, false
 	}
@@ -104,17 +105,24 @@ func (d decisions) mark(r *advice.Recommendation, nowMS int64) (inquiry.Decision
 	return said, true
 }
 
-// stateAt is how a decision stands.
-func stateAt(d *inquiry.Decision, nowMS int64) advice.State {
-	switch {
-	case d.State == advice.Dismissed && d.UntilMS > 0 && d.UntilMS <= nowMS:
-		return advice.Expired
+// stateAt is how a decision stands, and why it is expired. now is what the workload is like,
+// nil where that is not known. What was dismissed for good stays so, and what was made is
+// made.
+func stateAt(d *inquiry.Decision, nowMS int64, now *advice.Standing) (state advice.State, why string) {
+	day := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
+	switch changed := d.Recommendation.Stood.Changed(now); {
 	case d.State == advice.Accepted && d.AppliedMS > 0:
-		return advice.Applied
+		return advice.Applied, ""
+	case d.State == advice.Dismissed && d.UntilMS == 0:
+		return d.State, ""
+	case d.State == advice.Dismissed && d.UntilMS <= nowMS:
+		return advice.Expired, "it was dismissed until " + day(d.UntilMS)
 	case d.State == advice.Accepted && d.Recommendation.ExpiresMS > 0 && d.Recommendation.ExpiresMS <= nowMS:
-		return advice.Expired
+		return advice.Expired, "the advice held until " + day(d.Recommendation.ExpiresMS)
+	case changed != "":
+		return advice.Expired, changed
 	}
-	return d.State
+	return d.State, ""
 }
 
 // Decide keeps what somebody says to a recommendation of today, or adds to what was
@@ -166,9 +174,21 @@ func checkDecision(d *inquiry.Decision) error {
 // Decisions are all that was said, the newest first, as they stand now.
 func (s *Service) Decisions(ctx context.Context) ([]inquiry.Decision, error) {
 	all, err := s.store.Decisions(ctx)
-	now := s.now().UnixMilli()
-	for i := range all {
-		all[i].State = stateAt(&all[i], now)
+	if err != nil {
+		return nil, err
 	}
-	return all, err
+	look, now := looker{service: s}, s.now()
+	for i := range all {
+		d := &all[i]
+		state, why := stateAt(d, now.UnixMilli(), nil)
+		if state == d.State && d.Recommendation.Stood != nil { // still open: look at the workload
+			stood, err := look.at(ctx, &d.Recommendation, dayOf(now.UnixMilli()))
+			if err != nil {
+				return nil, err
+			}
+			state, why = stateAt(d, now.UnixMilli(), stood)
+		}
+		d.State, d.Why = state, why
+	}
+	return all, nil
 }

@@ -34,6 +34,7 @@ func (s *Service) shares(ctx context.Context, cases []*advisor.Case, fleet *know
 		if err != nil {
 			return nil, nil, err
 		}
+		r.Stood = advisor.StandingOf(group, &fleet.Fleet)
 		out = append(out, r)
 		groups = append(groups, group)
 	}

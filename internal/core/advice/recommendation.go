@@ -150,7 +150,9 @@ type Recommendation struct {
 	Refusals   []Refusal    `json:"refusals,omitempty"`
 	Options    []Option     `json:"options,omitempty"`
 	Verify     *Verify      `json:"verify,omitempty"`
-	ExpiresMS  int64        `json:"expires_ms,omitempty"`
+	// Stood is what the workload was like, so that a decision ends when that changes.
+	Stood     *Standing `json:"stood,omitempty"`
+	ExpiresMS int64     `json:"expires_ms,omitempty"`
 }
 
 // begin is a recommendation before its rules were tried.

@@ -77,6 +77,10 @@ func (c *Case) Advise(f *Fleet) ([]advice.Recommendation, error) {
 		}
 		out = append(out, r)
 	}
+	stood := c.Standing(f)
+	for i := range out {
+		out[i].Stood = stood
+	}
 	slices.SortStableFunc(out, func(a, b advice.Recommendation) int { return cmp.Compare(order(&a), order(&b)) })
 	return out, nil
 }

@@ -59,6 +59,8 @@ type Decision struct {
 	// made, 0 for not yet.
 	UntilMS   int64 `json:"until_ms,omitempty"`
 	AppliedMS int64 `json:"applied_ms,omitempty"`
+	// Why says why it is expired; it is worked out when asked, and not kept.
+	Why string `json:"-"`
 	// Recommendation is what was answered.
 	Recommendation advice.Recommendation `json:"recommendation"`
 }

@@ -231,6 +231,9 @@ func recommendationText(b *strings.Builder, r *v1.Recommendation) {
 		if m.Avoidable != 0 {
 			fmt.Fprintf(b, "  money       pods waited for such GPUs: %s %s a month need not be bought\n", amount(nano(m.Avoidable), 2), Plain(m.Currency))
 		}
+		if m.ChargeNote != "" {
+			fmt.Fprintf(b, "  charge      %s\n", Plain(m.ChargeNote))
+		}
 	}
 	for _, e := range r.Evidence {
 		fmt.Fprintf(b, "  evidence    %s, %s: %s (%s)\n", Plain(e.Metric), Plain(e.Statistic), figure(e.Value, e.Unit), e.Grade)

@@ -56,6 +56,11 @@ func AdviceDecisions(d *v1.AdviceDecisions) string {
 	}
 	var b strings.Builder
 	g.text(&b)
+	for i := range d.Decisions {
+		if x := &d.Decisions[i]; x.Expired != "" {
+			fmt.Fprintf(&b, "%s is expired: %s\n", x.ID, Plain(x.Expired))
+		}
+	}
 	return b.String()
 }
 

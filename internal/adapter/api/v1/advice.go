@@ -122,7 +122,8 @@ type AdviceMoney struct {
 	_             struct{}    `nullable:"true"`
 	Currency      string      `json:"currency"`
 	Class         string      `json:"class" doc:"cash and avoidable make an invoice smaller; capacity can be handed out again; an enabler saves nothing alone." enum:"cash,avoidable,capacity,enabler,none"`
-	ChargeDelta   *money.Nano `json:"charge_delta" nullable:"true" doc:"By how much the workload's charge falls; null: only dividing the hours again can tell."`
+	ChargeDelta   *money.Nano `json:"charge_delta" nullable:"true" doc:"By how much the workload's charge falls under the policy in force, below 0 where it rises; null: not known."`
+	ChargeNote    string      `json:"charge_note,omitempty" doc:"Which recorded hours were divided again for charge_delta, or why it is not known. Left out where the price of what changes is the charge."`
 	FreedIdle     money.Nano  `json:"freed_idle"`
 	FreedStranded money.Nano  `json:"freed_stranded"`
 	CashLow       money.Nano  `json:"cash_low"`
@@ -162,6 +163,7 @@ type AdviceOption struct {
 type AdviceDecision struct {
 	ID      string    `json:"id" doc:"Of the recommendation that was answered."`
 	State   string    `json:"state" doc:"accepted, applied, dismissed, expired."`
+	Expired string    `json:"expired_because,omitempty" doc:"Why it is expired: its day has come, or the workload's template, layout or price is another one."`
 	Reason  string    `json:"reason,omitempty"`
 	By      string    `json:"by,omitempty"`
 	At      time.Time `json:"at"`

@@ -72,7 +72,7 @@ func recommendationOf(r *advice.Recommendation) Recommendation {
 		out.Proposed = &c
 	}
 	if m := r.Money; m != nil {
-		out.Money = &AdviceMoney{Currency: m.Currency, Class: string(m.Class), ChargeDelta: m.ChargeDelta, FreedIdle: m.FreedIdle, FreedStranded: m.FreedStranded,
+		out.Money = &AdviceMoney{Currency: m.Currency, Class: string(m.Class), ChargeDelta: m.ChargeDelta, ChargeNote: m.ChargeNote, FreedIdle: m.FreedIdle, FreedStranded: m.FreedStranded,
 			CashLow: m.CashLow, CashMean: m.CashMean, Avoidable: m.Avoidable, Price: m.PriceRef, Grade: m.Grade}
 	}
 	if r.Verify != nil {
@@ -87,7 +87,7 @@ func changeOf(c *advice.Change) AdviceChange {
 
 // AdviceDecisionOf makes the shape of what was said.
 func AdviceDecisionOf(d *inquiry.Decision) AdviceDecision {
-	return AdviceDecision{ID: d.ID, State: string(d.State), Reason: d.Reason, By: d.By, At: start(d.AtMS), Until: at(d.UntilMS), Applied: at(d.AppliedMS),
+	return AdviceDecision{ID: d.ID, State: string(d.State), Expired: d.Why, Reason: d.Reason, By: d.By, At: start(d.AtMS), Until: at(d.UntilMS), Applied: at(d.AppliedMS),
 		Kind: string(d.Recommendation.Kind), Target: targetOf(&d.Recommendation.Target)}
 }
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package advice
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gputally/gputally/internal/core/money"
+)
+
+// Standing is what was true of a workload when it was advised, as far as advice for it
+// rests on it: with another template, price or layout, what was proposed is about something
+// else.
+type Standing struct {
+	// Template is the hash in its pods' names, "" where they have none.
+	Template string `json:"template,omitempty"`
+	// Layout is the kind of partition, and how many one pod has. More or fewer pods are no
+	// other layout.
+	Layout string `json:"layout,omitempty"`
+	// DeviceHour is what a device of its costs in an hour, nil where that is not known: the
+	// least of several.
+	DeviceHour *money.Nano `json:"device_hour,omitempty"`
+	Currency   string      `json:"currency,omitempty"`
+}
+
+// PriceMoved is the part of a price from which another one counts: bills differ from lists
+// by rounding.
+const PriceMoved = 0.01
+
+// Changed says what is no longer as it was; "" where nothing is known to have changed.
+func (then *Standing) Changed(now *Standing) string {
+	if then == nil || now == nil {
+		return ""
+	}
+	var out []string
+	if then.Template != now.Template {
+		out = append(out, fmt.Sprintf("its template is %s and was %s", orNone(now.Template), orNone(then.Template)))
+	}
+	if then.Layout != now.Layout {
+		out = append(out, fmt.Sprintf("it has %s and had %s", now.Layout, then.Layout))
+	}
+	if then.priced(now) {
+		out = append(out, fmt.Sprintf("a GPU of its costs %s %s an hour and cost %s %s", now.DeviceHour, now.Currency, then.DeviceHour, then.Currency))
+	}
+	return strings.Join(out, "; ")
+}
+
+// priced: both prices are known and are not the same.
+func (then *Standing) priced(now *Standing) bool {
+	if then.DeviceHour == nil || now.DeviceHour == nil {
+		return false
+	}
+	apart := then.DeviceHour.Float() - now.DeviceHour.Float()
+	return then.Currency != now.Currency || max(apart, -apart) > PriceMoved*then.DeviceHour.Float()
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// Joined is that of several workloads together.
+func Joined(of []*Standing) *Standing {
+	if len(of) == 0 {
+		return nil
+	}
+	out := &Standing{DeviceHour: of[0].DeviceHour, Currency: of[0].Currency}
+	var templates, layouts []string
+	for _, s := range of {
+		templates, layouts = append(templates, s.Template), append(layouts, s.Layout)
+	}
+	out.Template, out.Layout = strings.Join(templates, ", "), strings.Join(layouts, ", ")
+	return out
+}
