@@ -5,6 +5,7 @@ package advise
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,12 @@ func TestVerify(t *testing.T) {
 		n.pods[0].name = fmt.Sprintf("carol-%d", day)
 		w.deliver(from.Add(9*time.Hour), from.Add(17*time.Hour), n)
 	}
+	w.now = at.AddDate(0, 0, 2)
+	w.settle()
+	// Monday and Tuesday are compared with a Monday and a Tuesday.
+	if v, err := w.service.Verify(ctx, r.ID, 0); err != nil || v.State != advice.TooEarly || v.Before.FromMS != at.AddDate(0, 0, -7).UnixMilli() || v.Before.ToMS != at.AddDate(0, 0, -5).UnixMilli() {
+		t.Errorf("two days later: %+v, %v", v, err)
+	}
 	w.now = at.AddDate(0, 0, 8)
 	w.settle()
 	v, err := w.service.Verify(ctx, r.ID, 0)
@@ -66,7 +73,32 @@ func TestVerify(t *testing.T) {
 	if v.State != advice.Verified || v.Cash == nil || v.Cash.String() != "102.393333334" || v.Charge.String() != "102.40" || v.Before.Nodes.String() != "134.40" {
 		t.Errorf("%s: cash %v, charge %v, %+v", v.State, v.Cash, v.Charge, v.Verification)
 	}
+	price := []advice.MachinePrice{{Machine: "n1x", Currency: "USD", Split: "all-gpu", Hour: 800_000_000}}
+	for _, p := range []advice.Period{v.Before, v.After} {
+		if !slices.Equal(p.Prices, price) || !slices.Equal(p.Policies, []string{"held"}) {
+			t.Errorf("%v, %v", p.Prices, p.Policies)
+		}
+	}
 	if *v.Before.ActiveMS != *v.After.ActiveMS || !strings.Contains(strings.Join(v.Notes, " "), "cost less") {
 		t.Errorf("%+v", v.Verification)
+	}
+}
+
+// TestVerifyUndone: a slice that nobody made is not verified.
+func TestVerifyUndone(t *testing.T) {
+	w := newWorld(t)
+	w.deliver(end.AddDate(0, 0, -15), end, server("n8a", "7d4b9c6f5", 0))
+	w.settle()
+	a := w.advice(inquiry.AdviceQuery{})
+	r := of(t, &a, "emb/Deployment/bge", advice.KindMIG)
+	if _, err := w.service.Decide(t.Context(), inquiry.Decision{ID: r.ID, State: advice.Accepted, AppliedMS: end.UnixMilli()}); err != nil {
+		t.Fatal(err)
+	}
+	w.deliver(end, end.AddDate(0, 0, 7), server("n8a", "7d4b9c6f5", 0))
+	w.now = end.AddDate(0, 0, 8)
+	w.settle()
+	v, err := w.service.Verify(t.Context(), r.ID, 0)
+	if err != nil || v.State != advice.NotRealised || !strings.Contains(strings.Join(v.Notes, " "), "a whole NVIDIA A100-SXM4-80GB, not 1g.10gb") || v.Back != nil {
+		t.Errorf("%s, %v, %v", v.State, v.Notes, err)
 	}
 }

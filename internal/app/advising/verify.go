@@ -5,15 +5,18 @@ package advising
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gputally/gputally/internal/core/activity"
 	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/advisor"
 	"github.com/gputally/gputally/internal/core/demand"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/report"
+	"github.com/gputally/gputally/internal/core/signal"
 )
 
 // verifyDays is how long is compared before and after: whole weeks have the same
@@ -42,7 +45,7 @@ func (s *Service) Verify(ctx context.Context, id string, appliedMS int64) (inqui
 		out.State, out.Notes = advice.TooEarly, []string{"less than a day has passed since " + at.Format(time.RFC3339)}
 		return out, nil
 	}
-	before, err := s.period(ctx, &d.Recommendation.Target, at.AddDate(0, 0, -days), at)
+	before, err := s.period(ctx, &d.Recommendation.Target, at.AddDate(0, 0, -verifyDays), at.AddDate(0, 0, days-verifyDays))
 	if err != nil {
 		return out, err
 	}
@@ -50,7 +53,10 @@ func (s *Service) Verify(ctx context.Context, id string, appliedMS int64) (inqui
 	if err != nil {
 		return out, err
 	}
-	out.Verification = advice.Compare(d.Recommendation.Kind, before, after)
+	out.Verification = advice.Compare(&d.Recommendation, before, after)
+	if out.State == advice.Regressed {
+		out.Back = advice.Back(&d.Recommendation)
+	}
 	if days < verifyDays {
 		out.State = advice.TooEarly
 		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d days have passed: these are figures on the way", days, verifyDays))
@@ -74,7 +80,11 @@ func (s *Service) decision(ctx context.Context, id string) (inquiry.Decision, er
 // period is what a workload and its cluster were like in a time.
 func (s *Service) period(ctx context.Context, t *advice.Target, from, to time.Time) (advice.Period, error) {
 	p := advice.Period{FromMS: from.UnixMilli(), ToMS: to.UnixMilli()}
-	if err := s.worked(ctx, t, &p); err != nil {
+	nodes, err := s.worked(ctx, t, &p)
+	if err != nil {
+		return p, fmt.Errorf("verify: %w", err)
+	}
+	if err := s.terms(ctx, t.Cluster, nodes, &p); err != nil {
 		return p, fmt.Errorf("verify: %w", err)
 	}
 	if err := s.cost(ctx, t, &p); err != nil {
@@ -83,8 +93,8 @@ func (s *Service) period(ctx context.Context, t *advice.Target, from, to time.Ti
 	return p, nil
 }
 
-// worked is what the workload did.
-func (s *Service) worked(ctx context.Context, t *advice.Target, p *advice.Period) error {
+// worked is what the workload did, and on which nodes.
+func (s *Service) worked(ctx context.Context, t *advice.Target, p *advice.Period) (nodes []string, err error) {
 	kind, name, _ := strings.Cut(t.Owner, "/")
 	q := inquiry.AdviceQuery{Cluster: t.Cluster, Namespace: t.Namespace, OwnerKind: kind, OwnerName: name}
 	var active int64
@@ -92,9 +102,17 @@ func (s *Service) worked(ctx context.Context, t *advice.Target, p *advice.Period
 	var engine demand.Evidence
 	pods := map[string]bool{}
 	at := map[int64]map[string]bool{}
-	err := s.eachWorkload(ctx, &q, time.UnixMilli(p.FromMS), time.UnixMilli(p.ToMS), func(hours []*activity.Hour) error {
+	err = s.eachWorkload(ctx, &q, time.UnixMilli(p.FromMS), time.UnixMilli(p.ToMS), func(hours []*activity.Hour) error {
+		p.Had = advisor.HadLast(hours)
 		for _, h := range hours {
+			nodes = append(nodes, h.Node)
 			p.SeenMS += h.DurationMS
+			if p.FirstMS == 0 || h.HourMS < p.FirstMS {
+				p.FirstMS = h.HourMS
+			}
+			if h.Verdict.Class == signal.SuspectStall {
+				p.StalledMS += h.DurationMS
+			}
 			for _, step := range h.Active.Steps {
 				read = true
 				active += step.MS * int64(step.Permille) / 1000
@@ -120,7 +138,8 @@ func (s *Service) worked(ctx context.Context, t *advice.Target, p *advice.Period
 	for _, of := range at {
 		p.PodsAtOnce = max(p.PodsAtOnce, len(of))
 	}
-	return err
+	slices.Sort(nodes)
+	return slices.Compact(nodes), err
 }
 
 // cost is what the ledger has of it.
@@ -137,7 +156,8 @@ func (s *Service) cost(ctx context.Context, t *advice.Target, p *advice.Period) 
 	} else {
 		where = append(where, report.Filter{By: report.WorkloadKind, In: []string{kind}}, report.Filter{By: report.Workload, In: []string{name}})
 	}
-	own, err := s.store.Report(ctx, report.Spec{FromMS: p.FromMS, ToMS: p.ToMS, Where: where})
+	// With what the policy passes on to it: so is it charged, and so was it advised.
+	own, err := s.store.Report(ctx, report.Spec{FromMS: p.FromMS, ToMS: p.ToMS, Where: where, View: report.Distributed})
 	if err != nil || len(fleet.Sections) != 1 || fleet.Sections[0].Total.Cost == nil {
 		return err // several currencies, or no price: money is not compared
 	}

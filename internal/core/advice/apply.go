@@ -45,6 +45,35 @@ func Apply(r *Recommendation) []string {
 	return nil
 }
 
+// Back says how to undo a change, line by line, for people. It is nil where nothing was
+// proposed.
+func Back(r *Recommendation) []string {
+	if r.Proposed == nil || r.State == Refused {
+		return nil
+	}
+	c := &r.Current
+	switch r.Kind {
+	case KindMIG, KindFewer:
+		return []string{"# in the pod's template, as it was:", "resources:", "  limits:", fmt.Sprintf("    %s: %d", c.Resource, max(c.Count, 1))}
+	case KindPool:
+		return []string{"# the memory fraction as it was: " + c.Fraction, "--" + fractionFlag(c.Engine) + " " + c.Fraction}
+	case KindReclaim:
+		return []string{"# stop it no more when it stands idle, and start it:"}
+	case KindShape:
+		return []string{"# take the nodeSelector out of the pod's template: it ran on a " + c.Model}
+	case KindShare:
+		return []string{"# give each a card of its own: take the device plugin's sharing off the node again", "kubectl label node NODE nvidia.com/device-plugin.config-"}
+	}
+	return nil
+}
+
+func fractionFlag(engine string) string {
+	if engine == "sglang" {
+		return "mem-fraction-static"
+	}
+	return "gpu-memory-utilization"
+}
+
 // applyProfile: the device plugin's name of an instance, or DRA's class; and the
 // layout, for which the card's pods must be gone (gpu-operator#262: the MIG manager
 // does not look).

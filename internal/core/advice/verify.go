@@ -39,6 +39,34 @@ type Period struct {
 	// Pods is how many different ones there were; PodsAtOnce the most in an hour.
 	Pods       int `json:"pods"`
 	PodsAtOnce int `json:"pods_at_once"`
+	// FirstMS is the first hour that the workload was seen in.
+	FirstMS int64 `json:"first_ms,omitempty"`
+	// StalledMS is time in which kernels seemed to hang.
+	StalledMS int64 `json:"stalled_ms,omitempty"`
+	// Had is what it had in its last hour.
+	Had Had `json:"had,omitzero"`
+	// Policies are those by which the hours were divided, Prices what the workload's
+	// machines cost.
+	Policies []string       `json:"policies,omitempty"`
+	Prices   []MachinePrice `json:"prices,omitempty"`
+}
+
+// Had is what a workload had at a moment.
+type Had struct {
+	Model   string `json:"model,omitempty"`
+	Profile string `json:"profile,omitempty"`
+	// PerPod is how many partitions a pod had; Fraction an engine's share of memory, ""
+	// where none tells.
+	PerPod   int    `json:"per_pod,omitempty"`
+	Fraction string `json:"fraction,omitempty"`
+}
+
+// MachinePrice is what a kind of machine cost an hour, as the mean of a time.
+type MachinePrice struct {
+	Machine  string     `json:"machine"`
+	Currency string     `json:"currency"`
+	Split    string     `json:"split,omitempty"`
+	Hour     money.Nano `json:"hour"`
 }
 
 // Verification compares before and after.
@@ -57,20 +85,26 @@ type Verification struct {
 	Guards []string `json:"guards,omitempty"`
 }
 
-// NotComparable: the work was not the same; TooEarly: the time after is not over.
+// NotComparable: the work, the price or the policy was not the same; NotRealised: the change
+// is not there; TooEarly: the time after is not over.
 const (
 	NotComparable State = "not-comparable"
+	NotRealised   State = "not-realised"
 	TooEarly      State = "too-early"
 )
 
 // Compare compares two times of the same length and the same days of the week, before
-// and after a change of a kind.
-func Compare(kind Kind, before, after Period) Verification {
+// and after a change was made.
+func Compare(r *Recommendation, before, after Period) Verification {
+	kind := r.Kind
 	v := Verification{Before: before, After: after, State: Verified}
 	note := func(format string, args ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, args...)) }
 	if after.SeenMS == 0 || before.SeenMS == 0 {
 		v.State = NotComparable
 		note("the workload was not there before, or is not there now: what it cost says nothing of the change")
+	} else if has := undone(r, &after.Had); has != "" {
+		v.State = NotRealised
+		note("the change is not there: %s. Nothing is put down to it", has)
 	}
 	same := before.Currency == after.Currency
 	if !same {
@@ -91,7 +125,13 @@ func Compare(kind Kind, before, after Period) Verification {
 	v.Guards = guards(kind, &before, &after)
 	if len(v.Guards) > 0 && v.State == Verified {
 		v.State = Regressed
-		note("a guard got worse: think of going back")
+		note("a guard got worse: this is the way back")
+	}
+	for _, why := range otherTerms(&before, &after) { // what got worse got worse at any price
+		if v.State == Verified {
+			v.State = NotComparable
+		}
+		note("%s", why)
 	}
 	switch {
 	case v.Cash == nil:
@@ -122,6 +162,9 @@ func guards(kind Kind, before, after *Period) (worse []string) {
 	}
 	if b, a := before.Preempted, after.Preempted; b != nil && a != nil && float64(*a) > float64(*b)*(1+WorseBy) {
 		worse = append(worse, fmt.Sprintf("%d requests were preempted, %d before", *a, *b))
+	}
+	if before.StalledMS == 0 && after.StalledMS > 0 {
+		worse = append(worse, fmt.Sprintf("kernels seemed to hang for %d minutes, and never did before", after.StalledMS/60_000))
 	}
 	if kind == KindReclaim { // to stop and to start is what was asked for
 		return worse

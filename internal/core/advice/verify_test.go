@@ -37,16 +37,31 @@ func TestCompare(t *testing.T) {
 		{"no price", func(b, _ *Period) { b.Nodes = nil }, Verified, "", "not known of both"},
 		{"requests wait", func(b, a *Period) {
 			b.Waited, b.Looks, a.Waited, a.Looks = p(int64(1)), p(int64(1000)), p(int64(50)), p(int64(1000))
-		}, Regressed, "0.00", "going back"},
-		{"preempted", func(b, a *Period) { b.Preempted, a.Preempted = p(uint64(10)), p(uint64(12)) }, Regressed, "0.00", "going back"},
+		}, Regressed, "0.00", "the way back"},
+		{"preempted", func(b, a *Period) { b.Preempted, a.Preempted = p(uint64(10)), p(uint64(12)) }, Regressed, "0.00", "the way back"},
 		{"as many as before", func(b, a *Period) { b.Preempted, a.Preempted = p(uint64(10)), p(uint64(11)) }, Verified, "0.00", "neither"},
-		{"it restarts", func(_, a *Period) { a.Pods = 9 }, Regressed, "0.00", "going back"},
+		{"it hangs", func(_, a *Period) { a.StalledMS = 120_000 }, Regressed, "0.00", "the way back"},
+		{"it hung before, too", func(b, a *Period) { b.StalledMS, a.StalledMS = 60_000, 120_000 }, Verified, "0.00", "neither"},
+		{"another policy", func(b, a *Period) { b.Policies, a.Policies = []string{"held"}, []string{"memory"} }, NotComparable, "0.00", "under held and memory"},
+		{"the policy changed meanwhile", func(b, _ *Period) { b.Policies = []string{"held", "memory"} }, NotComparable, "0.00", "policy changed"},
+		{"another price", func(b, a *Period) {
+			b.Prices, a.Prices = []MachinePrice{{"n8a", "USD", "residual", 24}}, []MachinePrice{{"n8a", "USD", "residual", 23}}
+		}, NotComparable, "0.00", "the price of n8a changed: 0.000000023 USD"},
+		{"another split", func(b, a *Period) {
+			b.Prices, a.Prices = []MachinePrice{{"n8a", "USD", "residual", 24}}, []MachinePrice{{"n8a", "USD", "opencost", 24}}
+		}, NotComparable, "0.00", "split by opencost"},
+		{"another machine", func(b, a *Period) {
+			b.Prices, a.Prices = []MachinePrice{{"n8a", "USD", "residual", 24}}, []MachinePrice{{"n1l", "USD", "residual", 2}}
+		}, Verified, "0.00", "neither"},
+		{"three days before", func(b, _ *Period) { b.FirstMS = 4 * dayMS }, NotComparable, "0.00", "seen first 4 days into"},
+		{"from Monday on", func(b, _ *Period) { b.FirstMS = 2 * dayMS }, Verified, "0.00", "neither"},
+		{"it restarts", func(_, a *Period) { a.Pods = 9 }, Regressed, "0.00", "the way back"},
 		{"each pod once anew", func(_, a *Period) { a.Pods = 2 }, Verified, "0.00", "neither"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := week(100, 1000), week(100, 1000)
 			c.set(&before, &after)
-			v := Compare(KindMIG, before, after)
+			v := Compare(&Recommendation{Kind: KindMIG}, before, after)
 			cash := ""
 			if v.Cash != nil {
 				cash = v.Cash.String()
@@ -65,7 +80,7 @@ func TestCompare(t *testing.T) {
 func TestCompareReclaim(t *testing.T) {
 	after := week(20, 600)
 	after.Pods = 9
-	if v := Compare(KindReclaim, week(100, 1000), after); v.State != Verified {
+	if v := Compare(&Recommendation{Kind: KindReclaim}, week(100, 1000), after); v.State != Verified {
 		t.Errorf("%s, %v", v.State, v.Guards)
 	}
 }
@@ -85,5 +100,58 @@ func TestMoneyTogether(t *testing.T) {
 	}
 	if _, err := one.Plus(&Money{Currency: "EUR"}); err == nil {
 		t.Error("two currencies were added")
+	}
+}
+
+// TestNotRealised: a change that is not there, or was undone, is not verified.
+func TestNotRealised(t *testing.T) {
+	mig := &Recommendation{Kind: KindMIG, Current: Change{Resource: "nvidia.com/gpu", Count: 1}, Proposed: &Change{Profile: "1g.10gb"}}
+	fewer := &Recommendation{Kind: KindFewer, Current: Change{Resource: "nvidia.com/gpu", Count: 2}, Proposed: &Change{With: []string{"GPU-1"}}}
+	pool := &Recommendation{Kind: KindPool, Current: Change{Fraction: "0.92", Engine: "vllm"}, Proposed: &Change{Fraction: "0.42"}}
+	for _, c := range []struct {
+		name string
+		r    *Recommendation
+		had  Had
+		want State
+	}{
+		{"a slice", mig, Had{Model: "A100", Profile: "1g.10gb+me", PerPod: 1}, Verified},
+		{"the whole card", mig, Had{Model: "A100", PerPod: 1}, NotRealised},
+		{"another slice", mig, Had{Model: "A100", Profile: "3g.40gb", PerPod: 1}, NotRealised},
+		{"nobody tells", mig, Had{}, Verified},
+		{"one less", fewer, Had{Model: "A100", PerPod: 1}, Verified},
+		{"as many", fewer, Had{Model: "A100", PerPod: 2}, NotRealised},
+		{"lower", pool, Had{Model: "A100", Fraction: "0.42"}, Verified},
+		{"as high", pool, Had{Model: "A100", Fraction: "0.92"}, NotRealised},
+		{"no engine tells", pool, Had{Model: "A100"}, Verified},
+	} {
+		after := week(20, 1000)
+		after.Had = c.had
+		if v := Compare(c.r, week(100, 1000), after); v.State != c.want {
+			t.Errorf("%s: %s, %v", c.name, v.State, v.Notes)
+		}
+	}
+}
+
+// TestBack: the way back is printed of all that can be applied.
+func TestBack(t *testing.T) {
+	for _, c := range []struct {
+		r    Recommendation
+		want string
+	}{
+		{Recommendation{Kind: KindMIG, Current: Change{Resource: "nvidia.com/gpu", Count: 1}}, "nvidia.com/gpu: 1"},
+		{Recommendation{Kind: KindFewer, Current: Change{Resource: "nvidia.com/gpu", Count: 8}}, "nvidia.com/gpu: 8"},
+		{Recommendation{Kind: KindPool, Current: Change{Fraction: "0.92", Engine: "vllm"}}, "--gpu-memory-utilization 0.92"},
+		{Recommendation{Kind: KindPool, Current: Change{Fraction: "0.9", Engine: "sglang"}}, "--mem-fraction-static 0.9"},
+		{Recommendation{Kind: KindReclaim}, "stop it no more"},
+		{Recommendation{Kind: KindShape, Current: Change{Model: "NVIDIA L4"}}, "NVIDIA L4"},
+		{Recommendation{Kind: KindShare}, "a card of its own"},
+	} {
+		if Back(&c.r) != nil {
+			t.Errorf("%s: nothing was proposed", c.r.Kind)
+		}
+		c.r.Proposed = &Change{}
+		if got := strings.Join(Back(&c.r), "\n"); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.r.Kind, got, c.want)
+		}
 	}
 }

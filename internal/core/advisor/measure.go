@@ -187,9 +187,11 @@ func (c *Case) heed(e *demand.Evidence, capacity uint64) {
 
 func (c *Case) setFraction(f *float64) {
 	if f != nil && *f > 0 && *f <= 1 {
-		c.Current.Fraction = strconv.FormatFloat(*f, 'f', -1, 64)
+		c.Current.Fraction = fractionText(*f)
 	}
 }
+
+func fractionText(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // minutes are those of the time looked at, of all pods together: quiet is what all of
 // them are. A minute without any pod is none.

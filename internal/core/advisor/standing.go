@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gputally/gputally/internal/core/activity"
 	"github.com/gputally/gputally/internal/core/advice"
 )
 
@@ -30,6 +31,27 @@ func (c *Case) Standing(f *Fleet) *advice.Standing {
 	for _, at := range c.now {
 		if p := f.Price(at.cluster, at.node); p != nil && (out.DeviceHour == nil || p.Currency == out.Currency && p.DeviceHour < *out.DeviceHour) {
 			out.DeviceHour, out.Currency = &p.DeviceHour, p.Currency
+		}
+	}
+	return out
+}
+
+// HadLast is what a workload had in the last of its hours.
+func HadLast(hours []*activity.Hour) (out advice.Had) {
+	var last int64
+	for _, h := range hours {
+		last = max(last, h.HourMS)
+	}
+	perPod := map[string]int{}
+	for _, h := range hours {
+		if h.HourMS != last {
+			continue
+		}
+		out.Model, out.Profile = h.Model, h.Profile
+		perPod[h.Holder.PodKey()]++
+		out.PerPod = max(out.PerPod, perPod[h.Holder.PodKey()])
+		if h.Engine != nil && h.Engine.Fraction != nil {
+			out.Fraction = fractionText(*h.Engine.Fraction)
 		}
 	}
 	return out

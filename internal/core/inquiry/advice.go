@@ -69,6 +69,8 @@ type Decision struct {
 type Verdict struct {
 	Decision Decision
 	advice.Verification
+	// Back says how to undo it, where something got worse.
+	Back []string
 }
 
 // Plans are what clusters could give back.

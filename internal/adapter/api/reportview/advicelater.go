@@ -91,6 +91,9 @@ func AdviceVerdict(v *v1.AdviceVerdict) string {
 	for _, n := range v.Notes {
 		fmt.Fprintf(&b, "%s\n", Plain(n))
 	}
+	for _, line := range v.Back {
+		fmt.Fprintf(&b, "  back  %s\n", Plain(line))
+	}
 	return b.String()
 }
 

@@ -191,7 +191,7 @@ type DecideAdvice struct {
 
 // AdviceVerdict compares before and after.
 type AdviceVerdict struct {
-	State    string         `json:"state" doc:"verified, regressed, not-comparable, too-early."`
+	State    string         `json:"state" doc:"verified, regressed, not-comparable (the work, the prices or the policy were not the same), not-realised (the change is not there), too-early."`
 	Decision AdviceDecision `json:"decision"`
 	Before   AdvicePeriod   `json:"before"`
 	After    AdvicePeriod   `json:"after"`
@@ -199,6 +199,7 @@ type AdviceVerdict struct {
 	Charge   *money.Nano    `json:"charge" nullable:"true" doc:"By how much the workload is charged less."`
 	Idle     *money.Nano    `json:"idle_and_stranded" nullable:"true" doc:"By how much idle and stranded GPUs cost less."`
 	Guards   []string       `json:"guards" doc:"What got worse."`
+	Back     []string       `json:"way_back,omitempty" doc:"How to undo the change, for people to read, where something got worse."`
 	Notes    []string       `json:"notes"`
 }
 
@@ -217,4 +218,7 @@ type AdvicePeriod struct {
 	Preempted  *uint64     `json:"preempted,omitempty"`
 	Pods       int         `json:"pods"`
 	PodsAtOnce int         `json:"pods_at_once"`
+	StalledMS  int64       `json:"stalled_ms" doc:"Time in which kernels seemed to hang."`
+	Policies   []string    `json:"policies" doc:"By which the hours were divided."`
+	Prices     []string    `json:"prices" doc:"What an hour of its machines cost."`
 }

@@ -94,9 +94,10 @@ func AdviceDecisionOf(d *inquiry.Decision) AdviceDecision {
 // AdviceVerdictOf makes the shape of a comparison.
 func AdviceVerdictOf(v *inquiry.Verdict) AdviceVerdict {
 	return AdviceVerdict{State: string(v.State), Decision: AdviceDecisionOf(&v.Decision), Before: periodOf(&v.Before), After: periodOf(&v.After),
-		Cash: v.Cash, Charge: v.Charge, Idle: v.Idle, Guards: orEmpty(v.Guards), Notes: orEmpty(v.Notes)}
+		Cash: v.Cash, Charge: v.Charge, Idle: v.Idle, Guards: orEmpty(v.Guards), Back: v.Back, Notes: orEmpty(v.Notes)}
 }
 
 func periodOf(p *advice.Period) AdvicePeriod {
-	return AdvicePeriod{start(p.FromMS), start(p.ToMS), p.SeenMS, p.Currency, p.Charge, p.Nodes, p.Idle, p.ActiveMS, p.Waited, p.Looks, p.Preempted, p.Pods, p.PodsAtOnce}
+	return AdvicePeriod{start(p.FromMS), start(p.ToMS), p.SeenMS, p.Currency, p.Charge, p.Nodes, p.Idle, p.ActiveMS, p.Waited, p.Looks, p.Preempted, p.Pods, p.PodsAtOnce, p.StalledMS, orEmpty(p.Policies),
+		list(p.Prices, func(m *advice.MachinePrice) string { return m.Machine + ": " + m.Text() })}
 }

@@ -105,7 +105,7 @@ function Plan({ c }) {
 function Verdict({ d }) {
   const { data, loading, error } = useAsk(d.applied ? '/advice/' + encodeURIComponent(d.id) + '/verification' : null);
   if (!d.applied) return html`<span class="soft">${t('advice.notapplied')}</span>`;
-  return html`<${Wait} on=${loading}/><${Trouble} error=${error}/>${data && html`<strong>${named('said.' + data.state, data.state)}</strong> ${t('advice.came', { cash: money(data.cash), charge: money(data.charge), currency: data.after.currency || '' })}<ul class="small">${data.guards.map((g) => html`<li>${g}</li>`)}${data.notes.map((n) => html`<li>${n}</li>`)}</ul>`}`;
+  return html`<${Wait} on=${loading}/><${Trouble} error=${error}/>${data && html`<strong>${named('said.' + data.state, data.state)}</strong> ${t('advice.came', { cash: money(data.cash), charge: money(data.charge), currency: data.after.currency || '' })}<ul class="small">${data.guards.map((g) => html`<li>${g}</li>`)}${data.notes.map((n) => html`<li>${n}</li>`)}</ul>${(data.way_back || []).length > 0 && html`<pre class="mono scroll" tabindex="0">${data.way_back.join('\n')}</pre>`}`}`;
 }
 
 export function Advice({ q }) {
