@@ -3,14 +3,18 @@
 package advise
 
 import (
+	"context"
+	"iter"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gputally/gputally/internal/app/advising"
 	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/rating"
 )
 
 // TestPolicy: by how much a charge falls under each policy. The workload holds 6.4 GiB of a
@@ -121,5 +125,49 @@ func TestNotKnown(t *testing.T) {
 	r := of(t, &a, "emb/Deployment/bge-a0", advice.KindMIG)
 	if r.Money == nil || r.Money.ChargeDelta != nil || !strings.Contains(r.Money.ChargeNote, "no records are left") {
 		t.Errorf("%+v", r.Money)
+	}
+}
+
+// counting counts how often records are read.
+type counting struct {
+	advising.Store
+	reads int
+}
+
+func (c *counting) Touching(ctx context.Context, from, to time.Time, node string) iter.Seq2[rating.Windows, error] {
+	c.reads++
+	return c.Store.Touching(ctx, from, to, node)
+}
+
+// TestAskedTwice: hours that were divided again are not divided a third time for whoever asks
+// next, until their price is another one.
+func TestAskedTwice(t *testing.T) {
+	w := worldUnder(t, allocation.Policy{Basis: allocation.Memory})
+	w.deliver(end.AddDate(0, 0, -16), end, eight("a", 1))
+	w.settle()
+	store := &counting{Store: w.store}
+	service := advising.NewService(store, advising.ServiceConfig{Now: func() time.Time { return w.now }, Rules: w.rules})
+	ask := func() (*advice.Money, int) {
+		t.Helper()
+		before := store.reads
+		a, err := service.Advice(t.Context(), inquiry.AdviceQuery{Namespace: "emb"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := of(t, &a, "emb/Deployment/bge-a0", advice.KindMIG)
+		return r.Money, store.reads - before
+	}
+	first, reads := ask()
+	if reads != 24 {
+		t.Errorf("%d hours were read", reads)
+	}
+	if again, reads := ask(); reads != 0 || mustJSON(again) != mustJSON(first) {
+		t.Errorf("asked again: %d hours were read, %s, not %s", reads, mustJSON(again), mustJSON(first))
+	}
+	w.book["n8a"] = 48 * money.Unit
+	w.settle()
+	twice, reads := ask()
+	if reads != 24 || *twice.ChargeDelta < *first.ChargeDelta*2-2*730 || *twice.ChargeDelta > *first.ChargeDelta*2+2*730 {
+		t.Errorf("at twice the price: %d hours were read, %s after %s", reads, twice.ChargeDelta, first.ChargeDelta)
 	}
 }

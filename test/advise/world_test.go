@@ -228,6 +228,7 @@ type world struct {
 	rater    *billing.Rater
 	recorder *advising.Recorder
 	service  *advising.Service
+	rules    func(context.Context, time.Time) (advising.RuleSet, error)
 }
 
 func newWorld(t testing.TB) *world {
@@ -256,10 +257,11 @@ func worldUnder(t testing.TB, policy allocation.Policy) *world {
 	w.store = store
 	w.rater = billing.NewRater(store, shelf, billing.RaterConfig{Now: clock})
 	w.recorder = advising.NewRecorder(store, advising.RecorderConfig{Now: clock})
-	w.service = advising.NewService(store, advising.ServiceConfig{Now: clock, Rules: func(ctx context.Context, hour time.Time) (advising.RuleSet, error) {
+	w.rules = func(ctx context.Context, hour time.Time) (advising.RuleSet, error) {
 		rules, err := shelf.Rules(ctx, hour)
 		return advising.RuleSet{Books: rules.Books, Policy: rules.Policy, Prices: rules.Prices}, err
-	}})
+	}
+	w.service = advising.NewService(store, advising.ServiceConfig{Now: clock, Rules: w.rules})
 	return w
 }
 

@@ -36,6 +36,8 @@ type Service struct {
 	// asked for.
 	known map[string]advice.Recommendation
 	day   int64
+	// found is what hours that were divided again came to.
+	found map[string]found
 
 	summary   Summary
 	summaryOf summaryOf
@@ -69,7 +71,7 @@ func NewService(store Store, cfg ServiceConfig) *Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &Service{store: store, rules: cfg.Rules, log: log, now: now, known: map[string]advice.Recommendation{}}
+	return &Service{store: store, rules: cfg.Rules, log: log, now: now, known: map[string]advice.Recommendation{}, found: map[string]found{}}
 }
 
 // Advice tries every kind of change on the workloads that are asked for.
