@@ -118,8 +118,11 @@ func newAdviseDecisions() *cobra.Command {
 	var a ask
 	var out output
 	c := &cobra.Command{
-		Use:     "decisions",
-		Short:   "List what was said to recommendations",
+		Use:   "decisions",
+		Short: "List what was said to recommendations",
+		Long: `Decisions lists what was said, as it stands now. What was accepted and not made yet, or
+dismissed for a time, expires when its day has come, or when the workload has another
+template, another layout or another price. It says which.`,
 		Example: `  gputally advise decisions -o json | jq '.decisions[] | select(.state == "expired")'`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -20,9 +20,10 @@ func newAdviseVerify() *cobra.Command {
 		Short: "Compare before and after a change: what it really came to",
 		Long: `Verify compares seven days before the change with seven days after it: what the nodes of
 the cluster cost, what the workload was charged, what was idle, how much the GPUs worked,
-whether requests waited, were preempted, or pods restarted. Where the work moved by more
-than a fifth the two times do not compare, and it says so. Before seven days have passed
-it shows figures on the way.`,
+whether requests waited, were preempted, or pods restarted or hang. Where the work moved by
+more than a fifth, or a price or the policy changed, the two times do not compare, and it
+says which. Where something got worse it prints the way back. Before seven days have passed
+it shows figures on the way, of the same days of the week.`,
 		Example: `  gputally advise verify 5d0c8e2f91ab37c4
   gputally advise verify 5d0c8e2f91ab37c4 --applied 2026-11-20`,
 		Args: cobra.ExactArgs(1),
