@@ -56,7 +56,13 @@ func Back(r *Recommendation) []string {
 	case KindMIG, KindFewer:
 		return []string{"# in the pod's template, as it was:", "resources:", "  limits:", fmt.Sprintf("    %s: %d", c.Resource, max(c.Count, 1))}
 	case KindPool:
-		return []string{"# the memory fraction as it was: " + c.Fraction, "--" + fractionFlag(c.Engine) + " " + c.Fraction}
+		was := *r
+		was.Proposed = c
+		return append([]string{"# the memory fraction as it was: " + c.Fraction}, applyPool(&was)...)
+	case KindHostDemand:
+		was := *r
+		was.Proposed = c
+		return append([]string{"# as it was:"}, applyHost(&was)...)
 	case KindReclaim:
 		return []string{"# stop it no more when it stands idle, and start it:"}
 	case KindShape:
@@ -65,13 +71,6 @@ func Back(r *Recommendation) []string {
 		return []string{"# give each a card of its own: take the device plugin's sharing off the node again", "kubectl label node NODE nvidia.com/device-plugin.config-"}
 	}
 	return nil
-}
-
-func fractionFlag(engine string) string {
-	if engine == "sglang" {
-		return "mem-fraction-static"
-	}
-	return "gpu-memory-utilization"
 }
 
 // applyProfile: the device plugin's name of an instance, or DRA's class; and the

@@ -13,7 +13,7 @@ import (
 // rests on it: with another template, price or layout, what was proposed is about something
 // else.
 type Standing struct {
-	// Template is the hash in its pods' names, "" where they have none.
+	// Template is that of its pods, "" where it is not known.
 	Template string `json:"template,omitempty"`
 	// Layout is the kind of partition, and how many one pod has. More or fewer pods are no
 	// other layout.
@@ -34,8 +34,8 @@ func (then *Standing) Changed(now *Standing) string {
 		return ""
 	}
 	var out []string
-	if then.Template != now.Template {
-		out = append(out, fmt.Sprintf("its template is %s and was %s", orNone(now.Template), orNone(then.Template)))
+	if then.Template != now.Template && then.Template != "" && now.Template != "" {
+		out = append(out, fmt.Sprintf("its template is %s and was %s", now.Template, then.Template))
 	}
 	if then.Layout != now.Layout {
 		out = append(out, fmt.Sprintf("it has %s and had %s", now.Layout, then.Layout))
@@ -53,13 +53,6 @@ func (then *Standing) priced(now *Standing) bool {
 	}
 	apart := then.DeviceHour.Float() - now.DeviceHour.Float()
 	return then.Currency != now.Currency || max(apart, -apart) > PriceMoved*then.DeviceHour.Float()
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // Joined is that of several workloads together.

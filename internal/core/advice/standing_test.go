@@ -26,7 +26,8 @@ func TestChanged(t *testing.T) {
 		{"rounded", func(s *Standing) { s.DeviceHour = price(3_020_000_000) }, ""},
 		{"another currency", func(s *Standing) { s.Currency = "EUR" }, "EUR"},
 		{"no price any more", func(s *Standing) { s.DeviceHour = nil }, ""},
-		{"two of them", func(s *Standing) { s.Template, s.Layout = "", "1 × H100" }, "its template is none and was 7d4b; it has 1 × H100"},
+		{"nobody tells the template", func(s *Standing) { s.Template = "" }, ""},
+		{"two of them", func(s *Standing) { s.Template, s.Layout = "5f7d", "1 × H100" }, "its template is 5f7d and was 7d4b; it has 1 × H100"},
 	} {
 		now := then
 		c.set(&now)

@@ -74,3 +74,10 @@ func orWhole(had *Had) string {
 	}
 	return had.Profile
 }
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}

@@ -142,6 +142,7 @@ func TestBack(t *testing.T) {
 		{Recommendation{Kind: KindFewer, Current: Change{Resource: "nvidia.com/gpu", Count: 8}}, "nvidia.com/gpu: 8"},
 		{Recommendation{Kind: KindPool, Current: Change{Fraction: "0.92", Engine: "vllm"}}, "--gpu-memory-utilization 0.92"},
 		{Recommendation{Kind: KindPool, Current: Change{Fraction: "0.9", Engine: "sglang"}}, "--mem-fraction-static 0.9"},
+		{Recommendation{Kind: KindHostDemand, Current: Change{CPUMilli: 24_000}}, "cpu: \"24\""},
 		{Recommendation{Kind: KindReclaim}, "stop it no more"},
 		{Recommendation{Kind: KindShape, Current: Change{Model: "NVIDIA L4"}}, "NVIDIA L4"},
 		{Recommendation{Kind: KindShare}, "a card of its own"},

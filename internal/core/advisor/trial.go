@@ -45,6 +45,9 @@ func (t *Trial) Month(fell money.Sum, alteredMS int64) (money.Nano, error) {
 // policy has to charge for what a grant keeps and to pass nothing on, and the workload to be
 // alone there. Where a machine goes or stands still, no CPU may be charged for.
 func (c *Case) Plain(r *advice.Recommendation, p *allocation.Policy) bool {
+	if r.Kind == advice.KindHostDemand { // only CPU and memory are asked for less
+		return r.Money != nil && r.Money.Split == string(pricing.RuleAllGPU)
+	}
 	if p.Basis == allocation.Memory || len(p.Distribute) > 0 || !c.aloneThroughout() {
 		return false
 	}
@@ -98,6 +101,9 @@ func (c *Case) Trial(r *advice.Recommendation, f *Fleet) *Trial {
 			return nil
 		}
 		t.Change = counterfactual.Holding(t.Pods, to.Of(c.Subject.Pool.TotalBytes))
+	case advice.KindHostDemand:
+		t = c.trial(c.pods)
+		t.Change = counterfactual.Asking(t.Pods, r.Proposed.CPUMilli, r.Proposed.HostBytes)
 	default:
 		return nil
 	}

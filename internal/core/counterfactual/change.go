@@ -148,6 +148,30 @@ func Elsewhere(of Pods, on Machine) Change {
 	}
 }
 
+// Asking has a workload's pods ask for no more of the host than that; 0 is no bound. The time
+// altered is that of the pods.
+func Asking(of Pods, cpuMilli int64, bytes uint64) Change {
+	return func(nodes []Node) ([]Node, int64) {
+		return eachBatch(nodes, func(b *usage.Batch) (ms int64) {
+			for i := range b.Pods {
+				p := &b.Pods[i]
+				if !of.has(p.Holder) {
+					continue
+				}
+				lived := p.PresentMS + p.UnmeasuredMS
+				ms += lived
+				if cpuMilli > 0 {
+					p.CPURequestMilliMS = min(p.CPURequestMilliMS, cpuMilli*lived)
+				}
+				if bytes > 0 {
+					p.MemoryRequestByteMS = min(p.MemoryRequestByteMS, bytes*uint64(lived))
+				}
+			}
+			return ms
+		})
+	}
+}
+
 // Holding bounds what a workload's pods hold on each partition, as a smaller pool of an
 // engine would.
 func Holding(of Pods, most uint64) Change {

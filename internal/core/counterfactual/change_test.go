@@ -134,6 +134,19 @@ func TestHolding(t *testing.T) {
 	}
 }
 
+// TestAsking: a asks for a quarter of the CPUs, which cost 2.40, and would ask for an eighth:
+// 0.60 − 0.30. Where idle CPUs are passed on in proportion they are its own all the same.
+func TestAsking(t *testing.T) {
+	n := nodeOf(t, "n", "26.40", "2.40", 8, tenant{name: "a", cards: []int{0}, held: 8 * gib, milli: 24_000})
+	for policy, fell := range map[string]string{"held": "0.30", "memory": "0.30", "held, proportion": "0.00"} {
+		got := try(t, policy, podsOf("a"), Asking(podsOf("a"), 12_000, 0), []Node{n})
+		check(t, policy, got, fell, "0.00")
+		if got.ms != 60*minuteMS {
+			t.Errorf("%s: %d ms were altered", policy, got.ms)
+		}
+	}
+}
+
 // TestTogether: a with 8 GiB and b with 40 GiB would share a card by turns, whether
 // theirs are of one node or of two.
 //
@@ -168,7 +181,7 @@ func TestNothingIsAltered(t *testing.T) {
 	before, _ := json.Marshal(n)
 	for _, c := range []Change{
 		Smaller(podsOf("a"), eighth), Without(podsOf("a"), []string{"GPU-n-0"}), Stopped(podsOf("a"), []usage.Span{{StartMS: at0, DurationMS: 60 * minuteMS}}),
-		Holding(podsOf("a"), gib), Together([]Pods{podsOf("a")}), Elsewhere(podsOf("a"), Machine{func(c *pricing.NodeCost) (pricing.NodeCost, bool) { return *c, true }, 40 * gib}),
+		Holding(podsOf("a"), gib), Asking(podsOf("a"), 1, 1), Together([]Pods{podsOf("a")}), Elsewhere(podsOf("a"), Machine{func(c *pricing.NodeCost) (pricing.NodeCost, bool) { return *c, true }, 40 * gib}),
 	} {
 		if _, ms := c([]Node{n}); ms == 0 {
 			t.Error("a change changes nothing")
