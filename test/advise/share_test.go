@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/inquiry"
 )
 
@@ -48,5 +49,26 @@ func TestShare(t *testing.T) {
 	}
 	if none := w.advice(inquiry.AdviceQuery{}); len(none.Shared) != 0 {
 		t.Error("minutes were read though nobody asked")
+	}
+}
+
+// TestShareOfTurns: where turns keep their part, two on a card are charged for all of it:
+// one card less. By what they hold they would be charged for half of it.
+func TestShareOfTurns(t *testing.T) {
+	w := worldUnder(t, allocation.Policy{TurnsReserve: true})
+	server := func(owner string, gpu int, asleep func(time.Time) bool) pod {
+		return pod{namespace: "web", kind: "Deployment", owner: owner, name: owner + "-5f7d8c9b6-aaaaa", gpus: []int{gpu}, held: 20 * gib, busy: 0.6, sm: 0.4, dram: 0.2, cpu: 0.5, asleep: asleep}
+	}
+	n := &node{name: "n8", kind: "n8a", model: a100, capacity: 80 * gib, gpus: 8, window: cell, pods: []pod{
+		server("dawn", 0, func(at time.Time) bool { return at.Hour() >= 12 }), server("dusk", 1, func(at time.Time) bool { return at.Hour() < 12 }),
+	}}
+	w.deliver(end.AddDate(0, 0, -15), end, n)
+	w.settle()
+	a := w.advice(inquiry.AdviceQuery{Share: true})
+	if len(a.Shared) != 1 || a.Shared[0].State != advice.Advised {
+		t.Fatalf("%+v", a.Shared)
+	}
+	if m := a.Shared[0].Money; m == nil || m.ChargeDelta == nil || m.ChargeDelta.String() != "2190.00" || m.ChargeNote == "" {
+		t.Errorf("%+v", m)
 	}
 }

@@ -63,8 +63,42 @@ func (d *division) run(ctx context.Context) error {
 	if len(clusters) == 0 {
 		return nil
 	}
-	only := d.only(beyond)
-	for w, err := range store.Touching(ctx, from, from.Add(time.Hour), only) {
+	for _, node := range d.walks(beyond) {
+		if err := d.walk(ctx, node, clusters, beyond); err != nil {
+			return err
+		}
+	}
+	if beyond {
+		if err := d.silent(clusters); err != nil {
+			return err
+		}
+	}
+	for _, t := range d.trials {
+		d.try(t)
+	}
+	return nil
+}
+
+// aFew is from which part of an hour's nodes on they are walked together: to begin a walk
+// takes about as long as to read so many nodes.
+const aFew = 8
+
+// walks are the nodes to walk one by one, or "" for all at once.
+func (d *division) walks(beyond bool) (nodes []string) {
+	if beyond || len(d.waiting) > 1 && len(d.waiting)*aFew > len(d.rated) {
+		return []string{""}
+	}
+	for k := range d.waiting {
+		nodes = append(nodes, k.node)
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// walk reads records: of a node, or of all.
+func (d *division) walk(ctx context.Context, node string, clusters map[string]bool, beyond bool) error {
+	from := time.UnixMilli(d.hour).UTC()
+	for w, err := range d.service.store.Touching(ctx, from, from.Add(time.Hour), node) {
 		if err != nil {
 			return err
 		}
@@ -79,14 +113,6 @@ func (d *division) run(ctx context.Context) error {
 		if err := d.take(k, batches, beyond); err != nil {
 			return err
 		}
-	}
-	if beyond {
-		if err := d.silent(clusters); err != nil {
-			return err
-		}
-	}
-	for _, t := range d.trials {
-		d.try(t)
 	}
 	return nil
 }
