@@ -14,6 +14,7 @@ import (
 	"github.com/gputally/gputally/internal/core/allocation"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/rating"
 )
 
@@ -125,6 +126,33 @@ func TestNotKnown(t *testing.T) {
 	r := of(t, &a, "emb/Deployment/bge-a0", advice.KindMIG)
 	if r.Money == nil || r.Money.ChargeDelta != nil || !strings.Contains(r.Money.ChargeNote, "no records are left") {
 		t.Errorf("%+v", r.Money)
+	}
+}
+
+// TestChargedForCPU: where CPU and memory have a part of the price, a notebook that stands
+// still is charged for less of them, too, and a server on another machine for another part of
+// them: not all of what the machine costs less.
+//
+//	the notebook   0.80 an hour: 0.60 for the card, 0.12 × 4 of 96 CPUs, 0.08 × 4 of 1024 GiB
+//	the server     3.67 an hour: 2.7525 + 0.5505 × 4/96 + 0.367 × 4/1024 = 2.776871094, and
+//	               1.90 with 12 CPUs and 64 GiB: 1.425 + 0.285 × 4/12 + 0.19 × 4/64 = 1.531875
+func TestChargedForCPU(t *testing.T) {
+	w := worldBy(t, allocation.Policy{}, pricing.RuleFixed)
+	w.deliver(begin, end, small(), own())
+	w.settle()
+	a := w.advice(inquiry.AdviceQuery{})
+	carol := of(t, &a, "nb/Notebook/carol", advice.KindReclaim)
+	stopped := carol.Options[2].StoppedMS
+	parts, err := money.ApportionInts(605_312_500*730, stopped, carol.Window.ToMS-carol.Window.FromMS-stopped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := carol.Money; m.ChargeDelta == nil || *m.ChargeDelta != parts[0] {
+		t.Errorf("the notebook: %+v, want %s", m, parts[0])
+	}
+	server := of(t, &a, "llm/Deployment/small", advice.KindShape)
+	if m := server.Money; m == nil || m.ChargeDelta == nil || *m.ChargeDelta != 1_244_996_094*730 || m.CashMean.String() != "1292.10" {
+		t.Errorf("the server: %+v", m)
 	}
 }
 

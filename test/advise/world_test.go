@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	rational "math/big"
 	"slices"
 	"testing"
 	"time"
@@ -38,6 +39,7 @@ var (
 type prices struct {
 	t      testing.TB
 	policy allocation.Policy
+	split  pricing.Rule
 	// book has other prices of machines, by their type.
 	book map[string]money.Nano
 }
@@ -55,7 +57,8 @@ func (p prices) Load() (billing.Loaded, error) {
 			Shape: pricing.Shape{GPUs: gpus, Model: model, GPUMemoryGiB: memory, CPUMilli: int64(gpus) * 12_000, MemoryBytes: uint64(gpus) * 64 * gib}}
 	}
 	split := pricing.DefaultPolicy()
-	split.Rule = pricing.RuleAllGPU
+	split.Rule = p.split
+	split.Ratio = pricing.Ratio{GPU: rational.NewRat(75, 100), CPU: rational.NewRat(15, 100), Memory: rational.NewRat(10, 100)}
 	rows := []pricing.Row{row("n8a", "24", "NVIDIA A100-SXM4-80GB", 8, 80), row("n1a", "3.67", "NVIDIA A100-SXM4-80GB", 1, 80), row("n1l", "1.90", "NVIDIA L40S", 1, 48),
 		row("n1x", "0.80", "NVIDIA L4", 1, 24), row("n1t", "0.53", "Tesla T4", 1, 16)}
 	return billing.Loaded{Split: split, Policy: p.policy, Revision: fmt.Sprint("1", p.book), Books: []*pricing.Book{{Name: "book", Grade: pricing.Listed, Rows: rows}}}, nil
@@ -239,6 +242,13 @@ func newWorld(t testing.TB) *world {
 // worldUnder is a world under a policy.
 func worldUnder(t testing.TB, policy allocation.Policy) *world {
 	t.Helper()
+	return worldBy(t, policy, pricing.RuleAllGPU)
+}
+
+// worldBy is a world in which prices are split by a rule, too; a fixed one by 75, 15 and 10
+// parts of a hundred.
+func worldBy(t testing.TB, policy allocation.Policy, split pricing.Rule) *world {
+	t.Helper()
 	w := &world{t: t, book: map[string]money.Nano{}, now: end.Add(2 * time.Hour)}
 	store, _, err := duck.Open(t.Context(), t.TempDir(), duck.Options{MemoryBytes: 1 << 30})
 	if err != nil {
@@ -250,7 +260,7 @@ func worldUnder(t testing.TB, policy allocation.Policy) *world {
 		}
 	})
 	clock := func() time.Time { return w.now }
-	shelf, err := billing.NewShelf(t.Context(), store, prices{t, policy, w.book}, nil, clock)
+	shelf, err := billing.NewShelf(t.Context(), store, prices{t, policy, split, w.book}, nil, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
