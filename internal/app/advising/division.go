@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +21,10 @@ import (
 
 // nodeName is a node of a cluster.
 type nodeName struct{ cluster, node string }
+
+func (a nodeName) compare(b nodeName) int {
+	return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.node, b.node))
+}
 
 // division is one hour that is divided again.
 type division struct {
@@ -36,6 +41,8 @@ type division struct {
 	// divided.
 	waiting map[nodeName]int
 	before  map[string][]allocation.Entry
+	// states are those of clusters (stateOf).
+	states map[string]string
 }
 
 // run reads the hour node by node. A trial is made as soon as its nodes are there, or, where
@@ -205,8 +212,7 @@ func (d *division) find(t *trial, at []string) (found, error) {
 
 // rest is what the other nodes of a cluster came to.
 func (d *division) rest(cluster string, but []string) (out []allocation.Entry) {
-	others := slices.SortedFunc(maps.Keys(d.base), func(a, b nodeName) int { return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.node, b.node)) })
-	for _, k := range others {
+	for _, k := range slices.SortedFunc(maps.Keys(d.base), nodeName.compare) {
 		if k.cluster == cluster && !slices.Contains(but, k.node) {
 			out = append(out, d.base[k]...)
 		}
@@ -290,22 +296,38 @@ const mostFound = 50_000
 // name names an hour of a trial with all that it rests on: the policy, and the records and
 // prices of its nodes, or of all of the cluster's.
 func (d *division) name(t *trial, beyond bool) string {
-	names := t.At[d.hour]
-	if beyond {
-		names = nil
-		for k := range d.rated {
-			if k.cluster == t.Cluster {
-				names = append(names, k.node)
-			}
-		}
-		slices.Sort(names)
-	}
 	digest := sha256.New()
 	fmt.Fprintf(digest, "%s\x00%d\x00%+v", t.key, d.hour, d.policy)
-	for _, n := range names {
-		if h := d.rated[nodeName{t.Cluster, n}]; h != nil {
-			fmt.Fprintf(digest, "\x00%s\x00%s\x00%s\x00%d", n, h.Revision.Records, h.Revision.Prices, h.Booking)
-		}
+	if beyond {
+		digest.Write([]byte(d.stateOf(t.Cluster)))
+	}
+	for _, n := range t.At[d.hour] {
+		d.state(digest, nodeName{t.Cluster, n})
 	}
 	return string(digest.Sum(nil))
+}
+
+// state adds what a node's hour was rated from.
+func (d *division) state(to io.Writer, k nodeName) {
+	if h := d.rated[k]; h != nil {
+		fmt.Fprintf(to, "\x00%s\x00%s\x00%s\x00%d", k.node, h.Revision.Records, h.Revision.Prices, h.Booking)
+	}
+}
+
+// stateOf is that of all nodes of a cluster, worked out once.
+func (d *division) stateOf(cluster string) string {
+	if have, there := d.states[cluster]; there {
+		return have
+	}
+	digest := sha256.New()
+	for _, k := range slices.SortedFunc(maps.Keys(d.rated), nodeName.compare) {
+		if k.cluster == cluster {
+			d.state(digest, k)
+		}
+	}
+	if d.states == nil {
+		d.states = map[string]string{}
+	}
+	d.states[cluster] = string(digest.Sum(nil))
+	return d.states[cluster]
 }

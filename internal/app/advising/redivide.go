@@ -135,39 +135,39 @@ func (s *Service) divideAgain(ctx context.Context, trials []*trial, p allocation
 		}
 	}
 	for _, t := range trials {
-		if err := t.settle(p.Name()); err != nil {
-			return err
-		}
+		t.settle(p.Name())
 	}
 	return nil
 }
 
 // settle scales what was found to a month.
-func (t *trial) settle(policy string) error {
-	switch {
-	case t.hours > 0:
-	case t.gone > 0:
-		t.rec.Money = charged(t.rec.Money, nil, fmt.Sprintf("not known: of the %d hours to divide again under %q no records are left", t.gone, policy))
-		return nil
-	case t.broken > 0:
-		t.rec.Money = charged(t.rec.Money, nil, "not known: the hours to divide again could not be divided; the server's log says why")
-		return nil
-	case t.dark > 0:
-		t.rec.Money = charged(t.rec.Money, nil, "not known: the hours to divide again have no price, or several currencies")
-		return nil
-	default:
-		t.rec.Money = charged(t.rec.Money, nil, fmt.Sprintf("not known: in the %d hours to divide again others held memory there, too, or what was recorded does not fit the change", t.left))
-		return nil
+func (t *trial) settle(policy string) {
+	if t.hours == 0 {
+		t.rec.Money = charged(t.rec.Money, nil, "not known: "+t.why(policy))
+		return
 	}
 	fell, err := t.Month(t.fell, t.ms)
 	if err != nil {
-		return err
+		t.rec.Money = charged(t.rec.Money, nil, "not known: "+err.Error())
+		return
 	}
-	day := func(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02") }
+	day := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
 	note := fmt.Sprintf("%d recorded hours from %s to %s divided again under %q", t.hours, day(t.Hours[0]), day(t.Hours[len(t.Hours)-1]), policy)
 	if out := t.left + t.gone + t.dark + t.broken; out > 0 {
 		note += fmt.Sprintf("; %d more could not be", out)
 	}
 	t.rec.Money = charged(t.rec.Money, &fell, note)
-	return nil
+}
+
+// why says why no hour could be divided again.
+func (t *trial) why(policy string) string {
+	switch {
+	case t.gone > 0:
+		return fmt.Sprintf("of the %d hours to divide again under %q no records are left", t.gone, policy)
+	case t.broken > 0:
+		return "the hours to divide again could not be divided; the server's log says why"
+	case t.dark > 0:
+		return "the hours to divide again have no price, or several currencies"
+	}
+	return fmt.Sprintf("in the %d hours to divide again others held memory there, too, or what was recorded does not fit the change", t.left)
 }
