@@ -31,6 +31,7 @@ type timelineQuery struct {
 type findingsQuery struct {
 	MomentSpan
 	Node string `query:"node" maxLength:"253" doc:"Only of this node."`
+	Cost bool   `query:"cost" doc:"With what each has cost so far, where the ledger can tell."`
 }
 
 // The longest times that are read for one answer: a timeline reads the records of
@@ -91,7 +92,14 @@ func (h *handler) findings(ctx context.Context, q *findingsQuery) (out v1.Findin
 	if err != nil {
 		return out, err
 	}
-	return v1.Findings{From: time.UnixMilli(from).UTC(), To: time.UnixMilli(to).UTC(), Findings: list}, nil
+	out = v1.Findings{From: time.UnixMilli(from).UTC(), To: time.UnixMilli(to).UTC(), Findings: make([]v1.Finding, len(list))}
+	for i := range list {
+		out.Findings[i].StoodFinding = list[i]
+	}
+	if q.Cost {
+		err = h.findingCosts(ctx, out.Findings)
+	}
+	return out, err
 }
 
 // read gives the time as moments.

@@ -97,6 +97,19 @@ type FleetFinding struct {
 	Bytes     *uint64                 `json:"bytes,omitempty"`
 	Detail    string                  `json:"detail"`
 	Evidence  []string                `json:"evidence,omitempty"`
+	Said      FindingSaid             `json:"said"`
+}
+
+// FindingSaid is what a finding says, for other languages.
+type FindingSaid struct {
+	Detail   FindingFact   `json:"detail" doc:"What the detail says."`
+	Evidence []FindingFact `json:"evidence,omitempty" doc:"What each piece of the evidence says, in its order."`
+}
+
+// FindingFact is one sentence.
+type FindingFact struct {
+	Code   string            `json:"code,omitempty" doc:"Which sentence it is. Left out: it is none of them, such as the words of NVML; take the text."`
+	Values map[string]string `json:"values,omitempty" doc:"What stands in its gaps."`
 }
 
 // Now is a node as a batch shows it.
