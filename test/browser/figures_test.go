@@ -27,7 +27,7 @@ func TestFigures(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		test func(t *testing.T, b *tab, server, device string)
-	}{{"truth", truth}, {"truth exact", truthIsExact}, {"guardrails", guardrails}} {
+	}{{"truth", truth}, {"truth exact", truthIsExact}, {"guardrails", guardrails}, {"engine", engine}} {
 		t.Run(c.name, func(t *testing.T) {
 			c.test(t, b, server, device)
 			for _, x := range b.complaints() {
