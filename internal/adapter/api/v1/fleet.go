@@ -15,6 +15,7 @@ type Fleet struct {
 	Revision uint64             `json:"revision" doc:"Give it as since the next time, and only what changed comes."`
 	Full     bool               `json:"full" doc:"true: these are all nodes; false: only those that changed since the revision asked for."`
 	Nodes    []*scene.FleetNode `json:"nodes" doc:"By cluster and name."`
+	Gone     []scene.NodeName   `json:"gone,omitempty" doc:"Nodes that are no longer here since the revision asked for: nothing was heard of them for a day."`
 }
 
 // Timeline is who had one GPU when.
