@@ -95,10 +95,10 @@ function tipOf(x, p) {
 }
 
 const H = 22;
-function Piece({ x, a, b, p }) {
+export function Piece({ x, a, b, p, tip }) {
   const at = (v) => (a + v * (b - a)) * 1000;
   const w = Math.max(at(x.to) - at(x.from), 0.5), rect = { x: at(x.from), y: 0, width: w, height: H };
-  const title = html`<title>${tipOf(x, p)}</title>`;
+  const title = html`<title>${tip || tipOf(x, p)}</title>`;
   const edge = x.leak ? html`<rect class="leak" x=${rect.x + 1} y="1" width=${Math.max(w - 2, 1)} height=${H - 2}/>` : x.rough ? html`<rect class="rough" x=${rect.x + 1} y="1" width=${Math.max(w - 2, 1)} height=${H - 2}/>` : html`<line class="seam" x1=${rect.x} y1="0" x2=${rect.x} y2=${H}/>`;
   switch (x.kind) {
     case 'used': return html`<g>${title}<rect class=${x.colour === 'reserve' ? 'reserve' : 'f-' + x.colour} ...${rect}/>${edge}</g>`;
@@ -154,7 +154,6 @@ export function Signals({ s }) {
     ${signalNames.map(([k, colour], i) => s[k] !== undefined && html`<rect x="0" y=${i * 4.2} width=${Math.max(s[k] * 1000, 2)} height="2.6" ref=${(el) => el && (el.style.fill = 'var(--' + colour + ')')}/>`)}
   </svg></div>`;
 }
-export const signalText = (s) => (s ? signalNames.filter(([k]) => s[k] !== undefined).map(([k]) => t('signal.' + k) + ' ' + percent(s[k])).join(' · ') : t('signals.none'));
 
 export const Legend = () => html`<ul class="legend">
   ${[['b-cx', 'bar.used'], ['b-hatch', 'bar.unused'], ['b-reserve', 'bar.reserve'], ['b-unattr', 'bar.unattributed'], ['b-free', 'bar.free'], ['b-leak', 'bar.leak'], ['b-rough', 'bar.rough'], ['b-cross', 'bar.crossed']].map(([c, k]) => html`<li><span class=${'chip ' + c}></span>${t(k)}</li>`)}
