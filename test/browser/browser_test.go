@@ -59,7 +59,7 @@ func TestPages(t *testing.T) {
 		{"gpu", "gpu/" + device + "?range=7d", []string{"Who had this GPU when?", "这块 GPU 何时归谁使用"}},
 		{"cost", "cost?range=7d", []string{"the same, to the billionth", "完全相等"}},
 		{"cost-down", "cost?range=7d&by=workload&ns=train", []string{"Workload", "工作负载"}},
-		{"cost-whatif", "cost?range=7d&whatif=memory", []string{"Not the bill.", "这不是账单"}},
+		{"cost-whatif", "cost?range=7d&whatif=basis:memory", []string{"Not the bill.", "这不是账单"}},
 		{"cost-pods", "cost?range=7d&by=pod&ns=inference", []string{"inference/", "inference/"}},
 		{"workload", "workload?range=7d", []string{"Reserved, unused", "预留未用"}},
 		{"workload-one", "workload/inference%2FStatefulSet%2Fchat?range=7d", []string{"GPUs charged for, hour by hour", "逐小时收费"}},
