@@ -96,6 +96,21 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestNarrow: on a telephone no page is wider than the screen; tables are moved within
+// their panels.
+func TestNarrow(t *testing.T) {
+	server, device := small(t)
+	b := open(t, server)
+	b.size(t, 480, 900)
+	for _, hash := range []string{"fleet", "gpu/" + device + "?range=7d", "cost?range=7d&rules=open", "workload?range=7d", "workload/inference%2FStatefulSet%2Fchat?range=7d", "statement?team=train", "advice", "guardrails?range=7d", "truth?range=7d", "utilization"} {
+		b.visit(t, server+"/ui/?lang=en&theme=dark#/"+hash)
+		if wide := script[int](t, b, `document.documentElement.scrollWidth`); wide > 481 {
+			t.Errorf("%s is %d wide on 480", hash, wide)
+		}
+		b.picture(t, "narrow-"+strings.ReplaceAll(strings.SplitN(hash, "?", 2)[0], "/", "-"))
+	}
+}
+
 // drilling follows one row of the cost table down to how its charges came about and to
 // its GPU, and reads the value under the pointer there.
 func drilling(t *testing.T, b *tab, server string) {

@@ -5,6 +5,7 @@
 import { html } from './lib.js';
 import { t } from './i18n.js';
 import { bytes, percent, grade } from './format.js';
+import { because } from './said.js';
 import { colourOf } from './colour.js';
 
 export const nameOf = (h) => (h.kind === 'pod' ? (h.pod ? h.namespace + '/' + h.pod : 'uid:' + h.pod_uid) : h.kind === 'daemon' ? t('holder.daemon') + ' ' + (h.pod || h.unit || '') : h.kind === 'host' ? t('holder.host') + ' ' + (h.unit || '') : t('holder.unknown'));
@@ -66,7 +67,7 @@ export function describe(g) {
   for (const p of g.partitions) {
     if (p.mig_parent && g.partitions.length > 1) continue;
     if (p.profile) parts.push(p.profile + ':');
-    if (p.state !== 'measured') { parts.push(t('state.' + p.state) + (p.reason ? ' (' + p.reason + ')' : '')); continue; }
+    if (p.state !== 'measured') { parts.push(t('state.' + p.state) + (p.reason ? ' (' + because(p.reason) + ')' : '')); continue; }
     for (const h of p.holders || []) parts.push(nameOf(h) + ' ' + (h.bytes === undefined ? t('bar.holdsnothing') : bytes(h.bytes) + ' (' + grade(h.grade) + ')') + (h.leak ? ', ' + t('bar.leak') : ''));
     if (p.free_bytes !== undefined) parts.push(t('bar.free') + ' ' + bytes(p.free_bytes) + ' / ' + bytes(p.capacity_bytes));
   }
@@ -89,8 +90,8 @@ function tipOf(x, p) {
     case 'reserve': return t('bar.reserve') + ' ' + bytes(x.bytes);
     case 'unattributed': return t('bar.unattributed') + ' ' + bytes(x.bytes);
     case 'free': return t('bar.free') + ' ' + bytes(x.bytes) + share;
-    case 'lost': return t('state.unavailable') + (p.reason ? ': ' + p.reason : '');
-    default: return t('state.unmeasured') + (p.reason ? ': ' + p.reason : '');
+    case 'lost': return t('state.unavailable') + (p.reason ? ': ' + because(p.reason) : '');
+    default: return t('state.unmeasured') + (p.reason ? ': ' + because(p.reason) : '');
   }
 }
 

@@ -5,5 +5,6 @@
 import { t, has } from './i18n.js';
 
 export const say = (fact, text) => (fact && fact.code && has('fact.' + fact.code) ? t('fact.' + fact.code, fact.values) : text);
+export const because = (reason) => (has('because.' + reason) ? t('because.' + reason) : reason);
 export const detailOf = (f) => say(f.said && f.said.detail, f.detail);
 export const evidenceOf = (f) => (f.evidence || []).map((text, i) => say(f.said && f.said.evidence && f.said.evidence[i], text));

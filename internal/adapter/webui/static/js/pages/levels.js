@@ -7,6 +7,7 @@ import { t } from '../i18n.js';
 import { link } from '../state.js';
 import { bytes, number, duration, shortUUID, unknown } from '../format.js';
 import { Bar, Signals, nameOf, describe } from '../bar.js';
+import { because } from '../said.js';
 import { SumBar, Sums, sumOf } from '../sum.js';
 
 function Tile({ n, g, i }) {
@@ -20,7 +21,7 @@ function Tile({ n, g, i }) {
     <div class="l"><span>${i} · ${g.model ? g.model.replace('NVIDIA ', '') : shortUUID(g.uuid)}${g.partitions.some((p) => p.key) ? ' · MIG' : whole[0] && whole[0].mode !== 'none' ? ' · ' + whole[0].mode : ''}</span>
     <span>${lost && whole.every((p) => p.state !== 'measured') ? html`<strong>${t('state.' + lost.state)}</strong>` : cap ? bytes(cap - free) + ' / ' + bytes(cap) : unknown}</span></div>
     <${Bar} gpu=${g}/><${Signals} s=${g.signals}/>
-    <div class="w">${pods.length ? pods.join(', ') : lost ? lost.reason || t('state.' + lost.state) : t('fleet.nobody')}</div></a>`;
+    <div class="w">${pods.length ? pods.join(', ') : lost ? (lost.reason && because(lost.reason)) || t('state.' + lost.state) : t('fleet.nobody')}</div></a>`;
 }
 
 const HEAD = 34, TILE = 100, CLUSTER = 44, POOL = 42;
@@ -106,7 +107,7 @@ export function Levels({ nodes, now, small, turned, turn }) {
 function Warnings({ n, now }) {
   const age = now - Date.parse(n.at), stale = age > 5 * 60000 + n.duration_ms;
   const grave = (n.findings || []).filter((f) => f.severity !== 'info').length;
-  return html`${stale && html`<span class="tag warning">${t('fleet.stale')}</span>`}${n.cordoned && html`<span class="tag">${t('fleet.cordoned')}</span>`}${n.gap && html`<span class="tag warning">${n.gap}</span>`}
+  return html`${stale && html`<span class="tag warning">${t('fleet.stale')}</span>`}${n.cordoned && html`<span class="tag">${t('fleet.cordoned')}</span>`}${n.gap && html`<span class="tag warning">${because(n.gap)}</span>`}
     ${grave > 0 && html`<a href=${link('guardrails', '', { node: n.node })}>${t('fleet.nodefindings', { n: grave })}</a>`}`;
 }
 

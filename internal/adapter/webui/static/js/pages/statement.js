@@ -32,6 +32,15 @@ function Corrections({ report, currency }) {
   return html`<ul class="reasons">${rows.map((r) => html`<li>${t('stmt.correctionof', { month: r.keys.month })} <span class="nowrap">${money(r.cost.total)} ${currency}</span></li>`)}</ul>`;
 }
 
+// waits says what stands in the way of closing an open month, as the server does.
+function waits(m) {
+  const earlier = /^(\d{4}-\d{2}) is open/.exec(m.why || ''), [y, month] = m.month.split('-').map(Number);
+  if (Date.now() < Date.UTC(y, month, 1)) return t('wait.notover');
+  if (earlier) return t('wait.earlier', { month: earlier[1] });
+  if (m.unrated_hours > 0) return t('wait.unrated', { n: m.unrated_hours });
+  return m.unpriced_hours > 0 ? t('wait.unpriced', { n: m.unpriced_hours }) : m.why || '';
+}
+
 // policiesOf are the rules that the booked lines were divided by, by name.
 const policiesOf = (report, currency) => { const s = report && report.sections.find((x) => x.currency === currency); return s ? [...new Set(s.rows.map((r) => r.keys.policy).filter(Boolean))].sort().join(', ') : ''; };
 
@@ -42,11 +51,11 @@ function Paper({ month, team, booked, status, m, all, corrections, policies }) {
   if (!s || !s.rows.length) return html`<${Empty} title=${t('stmt.nothing', { month })}/>`;
   return html`<article class="panel stmt"><div class="head"><div class="t"><p class="soft">${t('stmt.title')} · ${month}</p><h1>${team || t('stmt.everyone')}</h1></div><div class="num"><div class="sum">${s.total.cost ? money(s.total.cost.total) : unknown} ${s.currency}</div>
       ${m.state === 'closed' ? html`<span class="tag ok">✓ ${t('stmt.closed')}</span>` : html`<span class="tag warning">${t('stmt.open')}</span>`}</div></div>
-    <${Lines} s=${s} team=${team}/>
+    <div class="scroll" tabindex="0" role="group" aria-label=${t('stmt.title')}><${Lines} s=${s} team=${team}/></div>
     <p></p><dl class="kv"><dt>${t('stmt.policy')}</dt><dd>${policiesOf(policies, s.currency) || unknown}</dd><dt>${t('stmt.split')}</dt><dd>${status ? status.split + ' — ' + t('split.' + status.split) : ''}</dd><dt>${t('stmt.prices')}</dt><dd>${s.total.cost ? s.total.cost.prices.map((p) => t('price.' + p.name) + ' ' + money(p.amount) + ' ' + s.currency).join(' · ') : unknown}</dd>
       <dt>${t('stmt.grades')}</dt><dd>${s.total.cost ? s.total.cost.grades.map((p) => t('grade.' + p.name) + ' ' + money(p.amount) + ' ' + s.currency).join(' · ') : unknown}</dd>
       <dt>${t('stmt.corrections')}</dt><dd><${Corrections} report=${corrections} currency=${s.currency}/></dd>
-      ${closing ? html`<dt>${t('stmt.closedat')}</dt><dd>${time(Date.parse(closing.at))} · ${closing.by}${closing.note ? ' · ' + closing.note : ''}</dd>${own && html`<dt>${t('stmt.hash')}</dt><dd class="mono">${own.sha256}</dd>`}<dt>${t('stmt.monthhash')}</dt><dd class="mono">${closing.sha256}</dd>` : html`<dt>${t('stmt.final')}</dt><dd>${m.why || t('stmt.notfinal')}</dd>`}</dl></article>`;
+      ${closing ? html`<dt>${t('stmt.closedat')}</dt><dd>${time(Date.parse(closing.at))} · ${closing.by}${closing.note ? ' · ' + closing.note : ''}</dd>${own && html`<dt>${t('stmt.hash')}</dt><dd class="mono">${own.sha256}</dd>`}<dt>${t('stmt.monthhash')}</dt><dd class="mono">${closing.sha256}</dd>` : html`<dt>${t('stmt.final')}</dt><dd>${waits(m) || t('stmt.notfinal')}</dd>`}</dl></article>`;
 }
 
 export function Statement({ q }) {

@@ -5,14 +5,12 @@ import { html, useMemo } from '../lib.js';
 import { t } from '../i18n.js';
 import { useAsk } from '../api.js';
 import { span, hours, link, kept } from '../state.js';
-import { number, percent, money, bytes, fromNano, unknown, grade } from '../format.js';
+import { number, percent, money, bytes, fromNano, unknown, grade, worse } from '../format.js';
 import { Head, Wait, Trouble, Range, Empty, Command, Mix } from '../parts.js';
 import { bills, HALF_CENT } from '../naive.js';
 import { accounts } from './cost.js';
 import { colourOf } from '../colour.js';
 
-const ranks = ['', 'measured', 'derived', 'estimated', 'indivisible', 'skewed', 'unmeasured'];
-const worse = (a, b) => (ranks.indexOf(b) > ranks.indexOf(a) ? b : a);
 const Graded = ({ v, g }) => html`${v}${g && html`<div class="small soft">${grade(g)}</div>`}`;
 
 // moment is the fleet as it stands, counted both ways.
