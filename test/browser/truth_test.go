@@ -71,9 +71,12 @@ func truthIsExact(t *testing.T, b *tab, server, _ string) {
 		{keys: {gpu: 'a', mode: 'exclusive'}, class: 'platform', account: 'host', cost: {gpu: '0.000000001', grades: []}, quantities: {gpu_ms: 0, granted_ms: 0, leaked_gpu_ms: 0}},
 		{keys: {gpu: 'b', mode: 'mig', namespace: 'x', pod: 'x/2'}, cost: {gpu: '0.5', grades: []}, quantities: {gpu_ms: 1, granted_ms: 2, leaked_gpu_ms: 0}},
 		{keys: {gpu: 'b', mode: 'none'}, class: 'platform', account: 'idle', cost: {gpu: '1', grades: []}, quantities: {gpu_ms: 2, granted_ms: 0, leaked_gpu_ms: 0}},
-		{keys: {gpu: 'c', mode: 'exclusive', namespace: 'y', pod: 'y/1'}, cost: null, quantities: {gpu_ms: 5, granted_ms: 5, leaked_gpu_ms: 0}}]}`
-	got := script[string](t, b, `import('/ui/js/naive.js').then(m => { const x = m.bills(`+section+`); return JSON.stringify({sum: x.sum, unpriced: x.unpriced, teams: x.teams.map(r => ({name: r.name, difference: r.difference, reasons: r.reasons.map(e => [e.why, e.amount])}))}, (k, v) => typeof v === 'bigint' ? v.toString() : v); })`, awaited)
-	want := `{"sum":{"naive":"90071992547410930000002","own":"90071992547410430000001","assets":"90071992547411430000002"},"unpriced":1,"teams":[{"name":"x","difference":"500000001","reasons":[["part","500000000"]]}]}`
+		{keys: {gpu: 'c', mode: 'exclusive', namespace: 'y', pod: 'y/1'}, cost: null, quantities: {gpu_ms: 5, granted_ms: 5, leaked_gpu_ms: 0}},
+		{keys: {gpu: 'd', mode: 'exclusive', namespace: 'given', pod: 'given/1'}, cost: {gpu: '3', grades: []}, quantities: {gpu_ms: 3, granted_ms: 4, leaked_gpu_ms: 0}},
+		{keys: {gpu: 'd', mode: 'exclusive', namespace: 'taker', pod: 'taker/1'}, cost: {gpu: '1', grades: []}, quantities: {gpu_ms: 1, granted_ms: 0, leaked_gpu_ms: 1}},
+		{keys: {gpu: 'd', mode: 'exclusive'}, class: 'platform', account: 'unmeasured', cost: {gpu: '1', grades: []}, quantities: {gpu_ms: 1, granted_ms: 0, leaked_gpu_ms: 0}}]}`
+	got := script[string](t, b, `import('/ui/js/naive.js').then(m => { const x = m.bills(`+section+`); return JSON.stringify({sum: x.sum, unpriced: x.unpriced, teams: x.teams.map(r => ({name: r.name, difference: r.difference, reasons: r.reasons.map(e => [e.why, e.amount, e.others.map(o => o.account || o.leak).join()])}))}, (k, v) => typeof v === 'bigint' ? v.toString() : v); })`, awaited)
+	want := `{"sum":{"naive":"90071992547414930000002","own":"90071992547414430000001","assets":"90071992547416430000002"},"unpriced":1,"teams":[{"name":"given","difference":"1000000000","reasons":[["others","1000000000","taker"]]},{"name":"taker","difference":"-1000000000","reasons":[["leak","-1000000000",""]]},{"name":"x","difference":"500000001","reasons":[["part","500000000",""]]}]}`
 	var a, c any
 	if json.Unmarshal([]byte(got), &a) != nil || json.Unmarshal([]byte(want), &c) != nil || fmt.Sprint(a) != fmt.Sprint(c) {
 		t.Errorf("\n%s, want\n%s", got, want)

@@ -12,18 +12,23 @@ function ratio(a, b, c) {
   return y / (2n * c);
 }
 
-// cardsOf are what each GPU cost in the time, how long it was there, and which of the
-// platform's accounts had a part of it. A GPU of which anything has no price has none.
+// besides says that a row is of somebody who may stand on a GPU beside whoever was given
+// it: what holds memory there without a grant, and what is lost. Idle, stranded and
+// unmeasured time is where nobody was given anything.
+const besides = (r) => (r.class === 'platform' ? ['overhead', 'unattributed', 'host', 'unavailable'].includes(r.account) : r.quantities.leaked_gpu_ms > 0);
+
+// cardsOf are what each GPU cost in the time, how long it was there, and who
+// else had a part of it. A GPU of which anything has no price has none.
 function cardsOf(rows) {
   const cards = new Map();
   for (const r of rows) {
     if (!r.keys.gpu) continue;
-    const c = cards.get(r.keys.gpu) || { cost: 0n, ms: 0n, priced: true, platform: new Map() };
+    const c = cards.get(r.keys.gpu) || { cost: 0n, ms: 0n, priced: true, others: [] };
     if (!r.cost || (r.unpriced && r.unpriced.gpu_ms > 0)) c.priced = c.priced && r.quantities.gpu_ms === 0;
     const own = r.cost ? nano(r.cost.gpu) : 0n;
     c.cost += own;
     c.ms += BigInt(r.quantities.gpu_ms);
-    if (r.class === 'platform' && own > 0n) c.platform.set(r.account, [...(c.platform.get(r.account) || []), { mode: r.keys.mode || '', own }]);
+    if (own > 0n && besides(r)) c.others.push({ mode: r.keys.mode || '', who: r.class === 'platform' ? { account: r.account } : { leak: r.keys.namespace } });
     cards.set(r.keys.gpu, c);
   }
   return cards;
@@ -42,11 +47,11 @@ function reasonOf(r, naive, own) {
 function take(x, r, naive, own, card) {
   x.naive += naive; x.own += own;
   const why = reasonOf(r, naive, own);
-  const e = x.reasons.get(why) || { why, amount: 0n, accounts: new Map() };
+  const e = x.reasons.get(why) || { why, amount: 0n, others: new Map() };
   e.amount += naive - own;
   // Who else had a part of a GPU that was given whole: nobody asked for that part.
   if (why === 'others') {
-    for (const [k, of] of card.platform) for (const p of of) if (k !== 'idle' && k !== 'stranded' && p.mode === r.keys.mode) e.accounts.set(k, (e.accounts.get(k) || 0n) + p.own);
+    for (const o of card.others) if (o.mode === (r.keys.mode || '')) e.others.set(o.who.account || 'leak ' + o.who.leak, o.who);
   }
   x.reasons.set(why, e);
   for (const g of r.cost.grades || []) x.grades.set(g.name, (x.grades.get(g.name) || 0n) + nano(g.amount));
@@ -83,6 +88,6 @@ export const HALF_CENT = 5000000n;
 // is left where the two ways say the same.
 function told(x) {
   const reasons = [...x.reasons.values()].filter((e) => size(e.amount) >= HALF_CENT).sort((a, b) => larger(size(b.amount), size(a.amount)));
-  for (const e of reasons) e.accounts = [...e.accounts].sort((a, b) => larger(b[1], a[1])).map(([k]) => k);
+  for (const e of reasons) e.others = [...e.others.values()];
   return { ...x, difference: x.naive - x.own, reasons, grades: [...x.grades].map(([name, amount]) => ({ name, amount: amount.toString() })) };
 }

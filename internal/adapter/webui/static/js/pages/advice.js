@@ -78,7 +78,7 @@ function Row({ w, r, done }) {
   return html`<tr><td>${ns && html`<span class=${'chip b-' + colourOf(ns)}></span>`}${w ? html`<a href=${link('workload', ns + '/' + name)}>${name}</a><div class="small soft">${ns}</div>` : name}</td>
     <td>${w ? w.partitions + ' × ' + (w.profile || model(w.model)) : model(r.current.model)}<div class="small soft">${w ? mostly(w.classes) : ''}</div></td>
     <td><strong>${change(r)}</strong><div class="small soft">${named('kind.' + r.kind, r.kind)} · ${named('said.' + r.state, r.state)}</div><${Details} r=${r}/></td>
-    <td class="num">${m && m.charge_delta !== null ? money(m.charge_delta) : unknown}</td><td class="num">${m ? money(freed(m)) : unknown}</td>
+    <td class="num">${m && m.charge_delta !== null ? html`${money(m.charge_delta)}<div class="small soft">${m.currency}</div>` : unknown}</td><td class="num">${m ? html`${money(freed(m))}<div class="small soft">${m.currency}</div>` : unknown}</td>
     <td class="num"><strong>${m ? money(m.cash_mean) : unknown}</strong><div class="small soft">${m ? m.currency : t('code.no_price')}</div></td>
     <td>${(r.confidence ? named('sure.' + r.confidence, r.confidence) : unknown)}</td><td><${Say} r=${r} done=${done}/></td></tr>`;
 }

@@ -11,7 +11,7 @@ import { detailOf, evidenceOf } from '../said.js';
 // Paid is what a finding has cost so far, or why nobody knows.
 function Paid({ cost: c }) {
   if (!c) return unknown;
-  if (c.unknown) return html`${t('unknown')}<div class="small soft wrap">${t('unpaid.' + c.unknown)}</div>`;
+  if (c.unknown) return html`${c.unknown === 'no_money' ? t('unpaid.nothing') : t('unknown')}<div class="small soft wrap">${t('unpaid.' + c.unknown)}</div>`;
   return html`${c.amounts.map((a) => html`<div>${money(a.amount)} ${a.currency}</div>`)}<div class="small soft wrap">${t('paid.' + c.of)}${c.until && ', ' + t('findings.cost.until', { when: shortTime(Date.parse(c.until)) })}</div>`;
 }
 

@@ -50,7 +50,7 @@ function moment(nodes) {
 function Why({ r, currency }) {
   if (!r.reasons.length) return t('reason.same');
   const signed = (v) => (v >= HALF_CENT ? '+' : '') + money(fromNano(v)) + ' ' + currency;
-  const words = (e) => (e.why === 'others' && e.accounts.length ? t('reason.others', { who: e.accounts.map((k) => t('account.' + k)).join(', ') }) : t('reason.' + (e.why === 'others' ? 'whole' : e.why)));
+  const words = (e) => (e.why === 'others' && e.others.length ? t('reason.others', { who: e.others.map((o) => (o.account ? t('account.' + o.account) : t('truth.leaker', { who: o.leak }))).join(', ') }) : t('reason.' + (e.why === 'others' ? 'whole' : e.why)));
   return html`<ul class="reasons">${r.reasons.map((e) => html`<li><span class="nowrap">${signed(e.amount)}</span> ${words(e)}</li>`)}</ul>`;
 }
 
