@@ -102,17 +102,7 @@ func small(t *testing.T) (url, device string) {
 		}
 		deliver(t, url, batches)
 	}
-	until(t, time.Minute, "all hours are rated", func() bool {
-		var s struct {
-			Records struct{ Nodes int }
-			Rating  struct {
-				Due int    `json:"due_hours"`
-				To  string `json:"rated_to"`
-			}
-		}
-		ask(t, url+"/api/v1/status", &s)
-		return s.Records.Nodes == 3 && s.Rating.Due == 0 && s.Rating.To != ""
-	})
+	rated(t, url)
 	var f struct {
 		Nodes []struct{ GPUs []struct{ UUID string } }
 	}
@@ -121,6 +111,22 @@ func small(t *testing.T) (url, device string) {
 		t.Fatalf("%d nodes on the board", len(f.Nodes))
 	}
 	return url, f.Nodes[0].GPUs[0].UUID
+}
+
+// rated waits until every hour that is over is.
+func rated(t *testing.T, server string) {
+	t.Helper()
+	until(t, time.Minute, "all hours are rated", func() bool {
+		var s struct {
+			Records struct{ Nodes int }
+			Rating  struct {
+				Due int    `json:"due_hours"`
+				To  string `json:"rated_to"`
+			}
+		}
+		ask(t, server+"/api/v1/status", &s)
+		return s.Records.Nodes > 0 && s.Rating.Due == 0 && s.Rating.To != ""
+	})
 }
 
 func ask(t *testing.T, url string, into any) {

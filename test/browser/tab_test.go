@@ -125,6 +125,9 @@ func value[T any](t *testing.T, b *tab, step chromedp.Action[T]) T {
 	return out
 }
 
+// awaited waits for a promise.
+var awaited = chromedp.EvalAwaitPromise
+
 // script is the value of an expression on the page.
 func script[T any](t *testing.T, b *tab, expression string, options ...chromedp.EvaluateOption) T {
 	t.Helper()

@@ -88,7 +88,7 @@ func nodeAWS(created time.Time) Node {
 		Cluster: "prod-us", Name: NodeAWS, ProviderID: "aws:///us-east-1a/i-0a3f19c27be5d4861", Created: created,
 		Labels: map[string]string{
 			"node.kubernetes.io/instance-type": "p4d.24xlarge", "topology.kubernetes.io/region": "us-east-1", "topology.kubernetes.io/zone": "us-east-1a",
-			"eks.amazonaws.com/capacityType": "ON_DEMAND", "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB", "nvidia.com/gpu.present": "true",
+			"eks.amazonaws.com/capacityType": "ON_DEMAND", "eks.amazonaws.com/nodegroup": "gpu-a100", "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB", "nvidia.com/gpu.present": "true",
 		},
 		CPUMilli: 96_000, MemoryBytes: 1152 * gib, GPUs: eight(0xa4000c34, a100x40),
 	}
@@ -101,7 +101,7 @@ func nodeGCP(created time.Time) Node {
 		Cluster: "prod-eu", Name: NodeGCP, ProviderID: "gce://acme-ml/europe-west4-a/" + NodeGCP, Created: created,
 		Labels: map[string]string{
 			"node.kubernetes.io/instance-type": "a2-ultragpu-8g", "topology.kubernetes.io/region": "europe-west4", "topology.kubernetes.io/zone": "europe-west4-a",
-			"cloud.google.com/gke-provisioning": "standard", "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.present": "true",
+			"cloud.google.com/gke-provisioning": "standard", "cloud.google.com/gke-nodepool": "a2u-pool", "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.present": "true",
 			workload.LabelMIGStrategy: "mixed", workload.LabelSharingStrategy: "time-slicing", "nvidia.com/gpu.replicas": "4",
 		},
 		CPUMilli: 96_000, MemoryBytes: 1360 * gib, GPUs: eight(0xa8000e04, a100x80),

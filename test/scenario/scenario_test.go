@@ -53,6 +53,7 @@ func play(t *testing.T, file string) {
 			Watch: func(offset int64, s sample.Sample, r attribution.Result) {
 				checker.Show(offset, s, r)
 				balanced(t, r)
+				understood(t, r)
 			},
 		})
 		if err != nil {
@@ -67,6 +68,24 @@ func play(t *testing.T, file string) {
 		t.Error(failure)
 	}
 	golden(t, strings.TrimSuffix(file, ".yaml")+".golden", table.String())
+}
+
+// understood: what findings say can be put into another language, but for the words of
+// NVML about a device.
+func understood(t *testing.T, r attribution.Result) {
+	t.Helper()
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		said := []string{f.Detail}
+		if f.Kind != attribution.DeviceUnavailable && f.Kind != attribution.DeviceUnmeasured {
+			said = append(said, f.Evidence...)
+		}
+		for _, text := range said {
+			if s, ok := attribution.Understand(text); !ok || s.Text() != text {
+				t.Errorf("%s says %q, which is none of attribution.Sentences (%+v)", f.Kind, text, s)
+			}
+		}
+	}
 }
 
 func read(t *testing.T, file string) *capture.File {

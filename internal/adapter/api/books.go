@@ -94,6 +94,8 @@ type Fleet interface {
 	// Fleet is the nodes that changed after a revision, by cluster and name, and the
 	// revision that this is. full says that it is all of them. Nothing of it is changed.
 	Fleet(since uint64) (nodes []*scene.FleetNode, revision uint64, full bool)
+	// Gone are the nodes that left the board after a revision.
+	Gone(since uint64) []scene.NodeName
 	// Timeline is who had a GPU in [fromMS, toMS). node may be empty where the GPU was
 	// seen lately.
 	Timeline(ctx context.Context, device gpu.UUID, node string, fromMS, toMS int64) (scene.Timeline, error)

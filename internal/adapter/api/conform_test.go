@@ -43,7 +43,7 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 		"/nodes/{name}/price": "/nodes/aws-1/price?at=2026-11-03T02:00:00Z", "/nodes/{name}/price/comparison": "/nodes/aws-1/price/comparison?at=2026-11-03T02:00:00Z",
 		"/months": "", "/months/{month}": "/months/2026-11", "/months/{month}/statement": "/months/2026-11/statement?currency=EUR&account=ml",
 		"/bills": "", "/bills/reconciliation": "?month=2026-11", "/checks/ledger": "", "/checks/months": "", "/checks/prices": "?month=2026-11", "/export": "?month=2026-11",
-		"/fleet": "", "/gpus/{uuid}/timeline": "/gpus/" + device + "/timeline?from=2026-11-03T00:00:00Z&to=2026-11-03T06:00:00Z", "/findings": "?from=2026-11-03T00:00:00Z&to=2026-11-03T06:00:00Z",
+		"/fleet": "", "/gpus/{uuid}/timeline": "/gpus/" + device + "/timeline?from=2026-11-03T00:00:00Z&to=2026-11-03T06:00:00Z", "/findings": "?from=2026-11-03T00:00:00Z&to=2026-11-03T06:00:00Z&cost=true",
 	}
 	for path, item := range document.paths {
 		if item["get"] == nil {

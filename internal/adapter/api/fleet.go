@@ -31,6 +31,7 @@ type timelineQuery struct {
 type findingsQuery struct {
 	MomentSpan
 	Node string `query:"node" maxLength:"253" doc:"Only of this node."`
+	Cost bool   `query:"cost" doc:"With what each has cost so far, where the ledger can tell."`
 }
 
 // The longest times that are read for one answer: a timeline reads the records of
@@ -42,7 +43,7 @@ const (
 
 func (h *handler) routeFleet() {
 	get(h, operation(http.MethodGet, "/fleet", "getFleet", "What is on the GPUs now",
-		"Every node by its newest record: GPUs, partitions, who holds what, signals, findings. A node that is not heard of any more stays, with the time of its last record."), h.fleet)
+		"Every node by its newest record: GPUs, partitions, who holds what, signals, findings. A node that is not heard of any more stays for a day, with the time of its last record."), h.fleet)
 	get(h, operation(http.MethodGet, "/gpus/{uuid}/timeline", "getTimeline", "Who had a GPU when",
 		"Memory by holder, signals, grants, events and gaps of one GPU, in steps of a minute or of more where the time is long (step_ms).", heavy), h.timeline)
 	get(h, operation(http.MethodGet, "/findings", "listFindings", "Findings over a time",
@@ -63,7 +64,11 @@ func (h *handler) fleet(_ context.Context, q *fleetQuery) (out v1.Fleet, err err
 		return out, err
 	}
 	nodes, revision, full := board.Fleet(q.Since)
-	return v1.Fleet{Now: h.Now().UTC(), Revision: revision, Full: full, Nodes: nodes}, nil
+	out = v1.Fleet{Now: h.Now().UTC(), Revision: revision, Full: full, Nodes: nodes}
+	if !full {
+		out.Gone = board.Gone(q.Since)
+	}
+	return out, nil
 }
 
 func (h *handler) timeline(ctx context.Context, q *timelineQuery) (out v1.Timeline, err error) {
@@ -91,7 +96,14 @@ func (h *handler) findings(ctx context.Context, q *findingsQuery) (out v1.Findin
 	if err != nil {
 		return out, err
 	}
-	return v1.Findings{From: time.UnixMilli(from).UTC(), To: time.UnixMilli(to).UTC(), Findings: list}, nil
+	out = v1.Findings{From: time.UnixMilli(from).UTC(), To: time.UnixMilli(to).UTC(), Findings: make([]v1.Finding, len(list))}
+	for i := range list {
+		out.Findings[i].StoodFinding = list[i]
+	}
+	if q.Cost {
+		err = h.findingCosts(ctx, out.Findings)
+	}
+	return out, err
 }
 
 // read gives the time as moments.

@@ -4,12 +4,18 @@ package api_test
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/gputally/gputally/internal/adapter/api"
 	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
+	"github.com/gputally/gputally/internal/core/attribution"
+	"github.com/gputally/gputally/internal/core/gpu"
+	"github.com/gputally/gputally/internal/core/scene"
+	"github.com/gputally/gputally/test/memstore"
 )
 
 // TestFleetOverTheWire: all nodes come at first, then none until one changes; the
@@ -113,6 +119,71 @@ func TestFindingsOverTheWire(t *testing.T) {
 	}
 	if len(out.Findings) == 0 {
 		t.Error("the story of the fleet has findings")
+	}
+}
+
+type picture interface{ api.Fleet }
+
+// told is a fleet with findings of its own.
+type told struct {
+	picture
+	list []scene.StoodFinding
+}
+
+func (f told) Findings(context.Context, string, int64, int64) ([]scene.StoodFinding, error) {
+	return f.list, nil
+}
+
+// TestFindingsHaveTheirCost: the money of a finding is the ledger's: of the pod on that
+// GPU, in the hours in which the finding stood; a leak's only what nobody gave it. What
+// has no price or moves no money has no amount, and says why.
+func TestFindingsHaveTheirCost(t *testing.T) {
+	l := readOnly(t)
+	plain, _ := serve(t, l, nil)
+	var stands v1.Findings
+	decode(t, plain.URL+api.Prefix+"/findings?from=2026-11-03T00:00:00Z&to=2026-11-03T06:00:00Z", &stands)
+	for _, f := range stands.Findings {
+		if f.Cost != nil || f.Said.Detail.Code == "" || len(f.Said.Evidence) != len(f.Evidence) {
+			t.Errorf("%q: a cost that nobody asked for (%+v), or it is not understood: %+v", f.Detail, f.Cost, f.Said)
+		}
+	}
+	var r v1.Report
+	decode(t, plain.URL+api.Prefix+"/report?from=2026-11-03T01:00:00Z&to=2026-11-03T03:00:00Z&by=gpu,account&where=class=workload", &r)
+	row := v1.Row{}
+	for _, section := range r.Sections {
+		for _, x := range section.Rows {
+			if x.Cost != nil && x.Cost.GPU.Big().Sign() > 0 && x.Keys["gpu"] != "" {
+				row = x
+			}
+		}
+	}
+	if row.Cost == nil {
+		t.Fatalf("nothing is priced: %+v", r.Sections)
+	}
+	leak := stands.Findings[0].StoodFinding
+	of := func(kind attribution.FindingKind) scene.StoodFinding {
+		f := leak
+		f.Kind, f.Account, f.Device = kind, row.Keys["account"], gpu.UUID(row.Keys["gpu"])
+		f.First, f.Last = memstore.Start.Add(90*time.Minute), memstore.Start.Add(150*time.Minute)
+		return f
+	}
+	s, _ := serve(t, l, func(o *api.Options) {
+		o.Fleet = told{o.Fleet, []scene.StoodFinding{of(attribution.OverLimit), of(attribution.UnallocatedUse), of(attribution.ClockStep), of(attribution.DoubleOwner), leak}}
+	})
+	var out v1.Findings
+	decode(t, s.URL+api.Prefix+"/findings?from=2026-11-03T00:00:00Z&to=2026-11-03T06:00:00Z&cost=true", &out)
+	for i, want := range []string{"holder " + row.Cost.GPU.String(), "leak 0.00", " no_money", " not_apart", " no_price"} {
+		c := out.Findings[i].Cost
+		got := c.Of + " " + c.Unknown
+		for _, a := range c.Amounts {
+			got += a.Amount.String()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", out.Findings[i].Kind, got, want)
+		}
+	}
+	if c := out.Findings[0].Cost; c.Until == nil || !c.Until.Equal(memstore.Start.Add(3*time.Hour)) {
+		t.Errorf("counted until %v", c.Until)
 	}
 }
 

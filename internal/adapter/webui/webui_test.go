@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gputally/gputally/internal/core/attribution"
 )
 
 func ask(t *testing.T, h http.Handler, target string, header map[string]string) *http.Response {
@@ -176,6 +178,11 @@ func TestMessages(t *testing.T) {
 		}
 		if en, zh := holes(hole, m["en"]), holes(hole, m["zh"]); en != zh {
 			t.Errorf("%s: %s in English, %s in Chinese", key, en, zh)
+		}
+	}
+	for code, text := range attribution.Sentences {
+		if m := messages["fact."+code]; m["en"] != text {
+			t.Errorf("fact.%s: %q, findings say %q", code, m["en"], text)
 		}
 	}
 	var code strings.Builder

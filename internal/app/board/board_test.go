@@ -38,11 +38,14 @@ func batches(t *testing.T) []usage.Batch {
 	return out
 }
 
+// atEnd is the clock of a board over these records.
+func atEnd() time.Time { return memstore.End }
+
 func text(t *testing.T, b *board.Board) string {
 	t.Helper()
 	nodes, _, _ := b.Fleet(0)
 	for _, n := range nodes {
-		n.Revision, n.Instance = 0, ""
+		n.Revision = 0
 	}
 	out, err := json.Marshal(nodes)
 	if err != nil {
@@ -63,8 +66,7 @@ func TestBoardSurvivesARestart(t *testing.T) {
 	if _, err := store.Append(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	clock := func() time.Time { return memstore.End }
-	live, again := board.New(store, clock), board.New(store, clock)
+	live, again := board.New(store, atEnd), board.New(store, atEnd)
 	live.Take(all)
 	if err := again.Fill(t.Context()); err != nil {
 		t.Fatal(err)
@@ -113,7 +115,7 @@ func sameFindings(t *testing.T, store *duck.Store, b *board.Board, all []usage.B
 // TestOrderDoesNotMatter: an older batch that comes late changes nothing.
 func TestOrderDoesNotMatter(t *testing.T) {
 	all := batches(t)
-	forth, back := board.New(nil, nil), board.New(nil, nil)
+	forth, back := board.New(nil, atEnd), board.New(nil, atEnd)
 	for i := range all {
 		forth.Take(all[i : i+1])
 		back.Take(all[len(all)-1-i : len(all)-i])
@@ -126,7 +128,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 // TestSince: only what changed after a revision comes.
 func TestSince(t *testing.T) {
 	all := batches(t)
-	b := board.New(nil, nil)
+	b := board.New(nil, atEnd)
 	b.Take(all)
 	_, rev, full := b.Fleet(0)
 	if !full {
@@ -144,10 +146,67 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// TestGone: a node that is not heard of for a day leaves the board, those who ask for
+// what changed are told, and it comes back when it delivers.
+func TestGone(t *testing.T) {
+	all := batches(t)
+	now := memstore.End
+	b := board.New(nil, func() time.Time { return now })
+	b.Take(all)
+	nodes, rev, _ := b.Fleet(0)
+	if len(nodes) != 3 || len(b.Gone(0)) != 0 {
+		t.Fatalf("%d nodes, gone %v", len(nodes), b.Gone(0))
+	}
+	stays, later := nodes[0].Node, all[0]
+	for _, x := range all {
+		if x.Node == stays {
+			later = x
+		}
+	}
+	now = now.Add(25 * time.Hour)
+	later.StartMS += 25 * 3_600_000
+	b.Take([]usage.Batch{later})
+	left, next, _ := b.Fleet(rev)
+	gone := b.Gone(rev)
+	if len(left) != 1 || left[0].Node != stays || len(gone) != 2 || gone[0].Node == stays || gone[1].Node == stays {
+		t.Errorf("%d nodes, gone %v", len(left), gone)
+	}
+	if again := b.Gone(next); len(again) != 0 {
+		t.Errorf("told twice: %v", again)
+	}
+	for _, x := range all {
+		if x.Node == gone[0].Node {
+			x.StartMS += 25 * 3_600_000
+			b.Take([]usage.Batch{x})
+		}
+	}
+	if back, _, _ := b.Fleet(next); len(back) != 1 || back[0].Node != gone[0].Node || len(b.Gone(rev)) != 1 {
+		t.Errorf("%d came back, gone %v", len(back), b.Gone(rev))
+	}
+}
+
+// TestPool: what a node's labels say stands, whichever record has them.
+func TestPool(t *testing.T) {
+	one := batches(t)[0]
+	one.Shape = &usage.NodeShape{Labels: map[string]string{"eks.amazonaws.com/nodegroup": "gpu-a100", "node.kubernetes.io/instance-type": "p4d.24xlarge"}}
+	two := one
+	two.Shape, two.StartMS = nil, one.StartMS+60_000
+	for _, delivery := range [][]usage.Batch{{one, two}, {two, one}} {
+		b := board.New(nil, atEnd)
+		b.Take(delivery)
+		three := two
+		three.StartMS += 60_000
+		b.Take([]usage.Batch{three})
+		if nodes, _, _ := b.Fleet(0); nodes[0].Pool != "gpu-a100" || nodes[0].Instance != "p4d.24xlarge" {
+			t.Errorf("pool %q of %q", nodes[0].Pool, nodes[0].Instance)
+		}
+	}
+}
+
 // TestManyAtOnce is for the race detector.
 func TestManyAtOnce(t *testing.T) {
 	all := batches(t)
-	b := board.New(nil, nil)
+	b := board.New(nil, atEnd)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -185,7 +244,7 @@ func fleet(nodes int) (out []usage.Batch) {
 
 // BenchmarkFleet is an answer about 10,000 GPUs, JSON included.
 func BenchmarkFleet(b *testing.B) {
-	x := board.New(nil, nil)
+	x := board.New(nil, atEnd)
 	x.Take(fleet(1250))
 	var size int
 	for b.Loop() {

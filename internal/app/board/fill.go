@@ -11,9 +11,6 @@ import (
 	"github.com/gputally/gputally/internal/core/usage"
 )
 
-// kept is how long a node that is not heard of any more is shown after a restart.
-const kept = 7 * 24 * time.Hour
-
 // oneByOne is up to how many nodes of an hour are read each by its name: reading an
 // hour of all nodes costs about as much as that.
 const oneByOne = 16
@@ -22,7 +19,7 @@ const oneByOne = 16
 // was restarted shows what it last knew. Nodes that deliver meanwhile are newer.
 func (b *Board) Fill(ctx context.Context) error {
 	now := b.now()
-	machines, err := b.journal.Machines(ctx, now.Add(-kept), now.Add(time.Hour), "")
+	machines, err := b.journal.Machines(ctx, now.Add(-forgotten), now.Add(time.Hour), "")
 	if err != nil {
 		return fmt.Errorf("find the nodes of the last days: %w", err)
 	}
@@ -33,7 +30,7 @@ func (b *Board) Fill(ctx context.Context) error {
 	}
 	hours := map[int64]map[string]bool{}
 	for k, ms := range last {
-		if ms < now.Add(-kept).UnixMilli() {
+		if ms < now.Add(-forgotten).UnixMilli() {
 			continue
 		}
 		hour := time.UnixMilli(ms - 1).Truncate(time.Hour).UnixMilli()
@@ -74,17 +71,17 @@ func (b *Board) fillHour(ctx context.Context, hour time.Time, names map[string]b
 // newest puts the newest batch of a node's on the board, with what only an earlier
 // one of the hour says.
 func (b *Board) newest(batches []usage.Batch) {
-	at, instance := 0, ""
+	at := 0
 	for i := range batches {
-		if batches[i].StartMS >= batches[at].StartMS && len(batches[i].Partitions) > 0 {
+		x := &batches[i]
+		if x.StartMS >= batches[at].StartMS && len(x.Partitions) > 0 {
 			at = i
 		}
-		if s := batches[i].Shape; s != nil {
-			instance = s.Labels["node.kubernetes.io/instance-type"]
+		if x.Shape != nil {
+			b.shape(key{x.Cluster, x.Node}, x)
 		}
 	}
 	n := scene.Now(&batches[at])
-	n.Instance = instance
 	b.put(key{n.Cluster, n.Node}, n)
 }
 

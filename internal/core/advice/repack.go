@@ -22,8 +22,10 @@ type Scope struct {
 // lead there.
 type Repacking struct {
 	Recommendation
-	Plan    *Plan         `json:"plan,omitempty"`
-	Packing *packing.Plan `json:"packing"`
+	// Currency is that of the packing's costs.
+	Currency string        `json:"currency,omitempty"`
+	Plan     *Plan         `json:"plan,omitempty"`
+	Packing  *packing.Plan `json:"packing"`
 }
 
 // Repack looks for nodes that a fleet could give back, and what that saves. The
@@ -35,7 +37,7 @@ func Repack(f packing.Fleet, s Scope, members []Recommendation) (Repacking, []Re
 	if err != nil {
 		return Repacking{}, nil, err
 	}
-	out := Repacking{Packing: &found, Recommendation: s.begin(&found)}
+	out := Repacking{Packing: &found, Recommendation: s.begin(&found), Currency: s.Currency}
 	if len(found.Returns) == 0 {
 		out.Recommendation = out.refuse(Refusal{NoFit, "a node that the pods leave room to give back",
 			"see the tests; pods that cannot move and nodes that are kept say why in the fleet"})

@@ -28,13 +28,19 @@ type StoodFinding struct {
 
 // Findings joins the findings of windows, in any order.
 type Findings struct {
-	of   map[string]*StoodFinding
+	of   map[string]*standing
 	last map[string]time.Time // of each node, the end of its newest window
+}
+
+// standing is a finding with what its newest window says, which is told once at the end.
+type standing struct {
+	StoodFinding
+	newest attribution.Finding
 }
 
 // NewFindings begins with none.
 func NewFindings() *Findings {
-	return &Findings{of: map[string]*StoodFinding{}, last: map[string]time.Time{}}
+	return &Findings{of: map[string]*standing{}, last: map[string]time.Time{}}
 }
 
 // Add takes the findings of a batch that overlaps [fromMS, toMS).
@@ -55,14 +61,14 @@ func (f *Findings) Add(b *usage.Batch, fromMS, toMS int64) {
 		key := node + "\x00" + keyOf(&r.Finding)
 		have := f.of[key]
 		if have == nil {
-			have = &StoodFinding{Cluster: b.Cluster, Node: b.Node, First: time.UnixMilli(b.StartMS).UTC()}
+			have = &standing{StoodFinding: StoodFinding{Cluster: b.Cluster, Node: b.Node, First: time.UnixMilli(b.StartMS).UTC()}}
 			f.of[key] = have
 		}
 		if begin := time.UnixMilli(b.StartMS).UTC(); begin.Before(have.First) {
 			have.First = begin
 		}
 		if end.After(have.Last) {
-			have.Last, have.FleetFinding, have.Workload = end, findingOf(&r.Finding), owners[r.Holder.PodKey()]
+			have.Last, have.newest, have.Workload = end, r.Finding, owners[r.Holder.PodKey()]
 		}
 		have.StoodMS += r.ForMS
 		have.Windows++
@@ -88,7 +94,7 @@ func (f *Findings) Saw(n *FleetNode) {
 	}
 	for _, x := range f.of {
 		if x.Workload == "" && x.Cluster == n.Cluster && x.Node == n.Node {
-			x.Workload = owners[x.Account]
+			x.Workload = owners[x.newest.Holder.Account()]
 		}
 	}
 }
@@ -106,7 +112,8 @@ func (f *Findings) List() []StoodFinding {
 	out := make([]StoodFinding, 0, len(f.of))
 	for _, x := range f.of {
 		x.Open = x.Last.Equal(f.last[x.Cluster+"\x00"+x.Node])
-		out = append(out, *x)
+		x.FleetFinding = findingOf(&x.newest)
+		out = append(out, x.StoodFinding)
 	}
 	rank := map[attribution.Severity]int{attribution.Critical: 0, attribution.Warning: 1, attribution.Info: 2}
 	shut := func(x *StoodFinding) int {

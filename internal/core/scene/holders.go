@@ -91,6 +91,10 @@ func size64(v *uint64) uint64 {
 
 func findingOf(f *attribution.Finding) FleetFinding {
 	out := FleetFinding{Kind: f.Kind, Severity: f.Severity, Device: f.Device, Partition: f.Partition, Victims: f.Victims, Bytes: f.Bytes, Detail: f.Detail, Evidence: f.Evidence}
+	out.Said.Detail = factOf(f.Detail)
+	for _, text := range f.Evidence {
+		out.Said.Evidence = append(out.Said.Evidence, factOf(text))
+	}
 	if f.Holder != (workload.Holder{}) {
 		out.Account = f.Holder.Account()
 		if f.Holder.Kind == workload.KindHost || f.Holder.Kind == workload.KindDaemon {
@@ -98,4 +102,10 @@ func findingOf(f *attribution.Finding) FleetFinding {
 		}
 	}
 	return out
+}
+
+// factOf is a sentence as it is understood.
+func factOf(text string) FindingFact {
+	s, _ := attribution.Understand(text)
+	return FindingFact{s.Code, s.Values}
 }

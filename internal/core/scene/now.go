@@ -20,6 +20,7 @@ type FleetNode struct {
 	At         time.Time      `json:"at" doc:"The end of the newest record: everything here is of the window that ended then."`
 	DurationMS int64          `json:"duration_ms" doc:"How long that window is. Sizes are means over it, or over its last piece."`
 	Instance   string         `json:"instance_type,omitempty"`
+	Pool       string         `json:"pool,omitempty" doc:"The node pool, by the first of the labels that name one; left out: no label does, or none is known."`
 	Cordoned   bool           `json:"cordoned,omitempty" doc:"true: the scheduler could not hand the node out at the end of the window."`
 	Gap        string         `json:"gap,omitempty" doc:"Why nothing was recorded, where the newest record only says that."`
 	GPUs       []FleetGPU     `json:"gpus"`
@@ -97,6 +98,19 @@ type FleetFinding struct {
 	Bytes     *uint64                 `json:"bytes,omitempty"`
 	Detail    string                  `json:"detail"`
 	Evidence  []string                `json:"evidence,omitempty"`
+	Said      FindingSaid             `json:"said"`
+}
+
+// FindingSaid is what a finding says, for other languages.
+type FindingSaid struct {
+	Detail   FindingFact   `json:"detail" doc:"What the detail says."`
+	Evidence []FindingFact `json:"evidence,omitempty" doc:"What each piece of the evidence says, in its order."`
+}
+
+// FindingFact is one sentence.
+type FindingFact struct {
+	Code   string            `json:"code,omitempty" doc:"Which sentence it is. Left out: it is none of them, such as the words of NVML; take the text."`
+	Values map[string]string `json:"values,omitempty" doc:"What stands in its gaps."`
 }
 
 // Now is a node as a batch shows it.
@@ -104,9 +118,7 @@ func Now(b *usage.Batch) FleetNode {
 	out := FleetNode{
 		Cluster: b.Cluster, Node: b.Node, At: time.UnixMilli(b.StartMS + b.DurationMS).UTC(), DurationMS: b.DurationMS, GPUs: []FleetGPU{},
 	}
-	if b.Shape != nil {
-		out.Instance = b.Shape.Labels["node.kubernetes.io/instance-type"]
-	}
+	out.Shaped(b.Shape)
 	if n := len(b.Unschedulable); n > 0 {
 		last := b.Unschedulable[n-1]
 		out.Cordoned = last.StartMS+last.DurationMS >= b.StartMS+b.DurationMS

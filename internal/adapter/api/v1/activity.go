@@ -3,9 +3,11 @@
 package v1
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gputally/gputally/internal/core/activity"
+	"github.com/gputally/gputally/internal/core/demand"
 	"github.com/gputally/gputally/internal/core/signal"
 )
 
@@ -38,6 +40,9 @@ type ActivityHour struct {
 	Capacity   *uint64       `json:"capacity_bytes" nullable:"true"`
 	Grade      string        `json:"grade" doc:"Of the memory figures, the worst."`
 	PoolUseMax *float64      `json:"pool_use_max" nullable:"true" doc:"The most of its pool that an inference engine used; null: none tells."`
+	PoolBytes  *uint64       `json:"pool_bytes" nullable:"true" doc:"What an inference engine took in advance; null: none tells, or it changed."`
+	NeedBytes  *uint64       `json:"need_bytes" nullable:"true" doc:"What of the held memory is demanded, by what an inference engine in the pod tells (docs/engines.md); estimated. null: not known, see need_missing."`
+	NeedWhy    []string      `json:"need_missing,omitempty" doc:"Why the need is not known, where an engine speaks: preallocated_unknown, prefix_cache, saturated, coverage, changed_workload."`
 }
 
 // SignalInput is a figure that a rule looked at.
@@ -63,6 +68,26 @@ func activityHourOf(h *activity.Hour) ActivityHour {
 	}
 	if h.Engine != nil {
 		out.PoolUseMax = h.Engine.UseMax
+		out.demand(h)
 	}
 	return out
+}
+
+// demand sets what the hour needs by the engine's word, or why that is not known.
+func (a *ActivityHour) demand(h *activity.Hour) {
+	if pool, _, ok := h.Engine.Pool(); ok {
+		a.PoolBytes = &pool
+	}
+	if h.PeakBytes == nil || h.CapacityBytes == nil {
+		return
+	}
+	need, refusals := demand.Need(*h.Engine, demand.Held{TotalBytes: *h.CapacityBytes, HeldBytes: *h.PeakBytes, DurationMS: h.DurationMS})
+	if len(refusals) == 0 {
+		a.NeedBytes = &need.NeedBytes
+	}
+	for _, r := range refusals {
+		if !slices.Contains(a.NeedWhy, r.Code) {
+			a.NeedWhy = append(a.NeedWhy, r.Code)
+		}
+	}
 }

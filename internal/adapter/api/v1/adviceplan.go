@@ -27,6 +27,7 @@ type ClusterPlan struct {
 	Steps          []PlanStep     `json:"steps" doc:"Each can be done when those before it are."`
 	Restarts       []string       `json:"restarts" doc:"Pods that stop and start, as CLUSTER/NAMESPACE/POD."`
 	Members        []string       `json:"members" doc:"Ids of recommendations that must be followed for it."`
+	Currency       string         `json:"currency,omitempty" doc:"Of what follows; left out: no node's price is known."`
 	Before         money.Nano     `json:"before" doc:"What the nodes whose price is known cost in an hour."`
 	After          money.Nano     `json:"after"`
 	Bound          money.Nano     `json:"bound" doc:"No packing of these pods costs less."`
@@ -74,6 +75,7 @@ func clusterPlanOf(c *inquiry.ClusterPlan) ClusterPlan {
 	if c.Plan != nil {
 		out.Members, out.Cash = orEmpty(c.Plan.Members), &c.Plan.Cash
 	}
+	out.Currency = c.Currency
 	p := c.Packing
 	if p == nil {
 		return out

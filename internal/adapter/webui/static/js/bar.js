@@ -5,6 +5,7 @@
 import { html } from './lib.js';
 import { t } from './i18n.js';
 import { bytes, percent, grade } from './format.js';
+import { because } from './said.js';
 import { colourOf } from './colour.js';
 
 export const nameOf = (h) => (h.kind === 'pod' ? (h.pod ? h.namespace + '/' + h.pod : 'uid:' + h.pod_uid) : h.kind === 'daemon' ? t('holder.daemon') + ' ' + (h.pod || h.unit || '') : h.kind === 'host' ? t('holder.host') + ' ' + (h.unit || '') : t('holder.unknown'));
@@ -66,7 +67,7 @@ export function describe(g) {
   for (const p of g.partitions) {
     if (p.mig_parent && g.partitions.length > 1) continue;
     if (p.profile) parts.push(p.profile + ':');
-    if (p.state !== 'measured') { parts.push(t('state.' + p.state) + (p.reason ? ' (' + p.reason + ')' : '')); continue; }
+    if (p.state !== 'measured') { parts.push(t('state.' + p.state) + (p.reason ? ' (' + because(p.reason) + ')' : '')); continue; }
     for (const h of p.holders || []) parts.push(nameOf(h) + ' ' + (h.bytes === undefined ? t('bar.holdsnothing') : bytes(h.bytes) + ' (' + grade(h.grade) + ')') + (h.leak ? ', ' + t('bar.leak') : ''));
     if (p.free_bytes !== undefined) parts.push(t('bar.free') + ' ' + bytes(p.free_bytes) + ' / ' + bytes(p.capacity_bytes));
   }
@@ -89,16 +90,16 @@ function tipOf(x, p) {
     case 'reserve': return t('bar.reserve') + ' ' + bytes(x.bytes);
     case 'unattributed': return t('bar.unattributed') + ' ' + bytes(x.bytes);
     case 'free': return t('bar.free') + ' ' + bytes(x.bytes) + share;
-    case 'lost': return t('state.unavailable') + (p.reason ? ': ' + p.reason : '');
-    default: return t('state.unmeasured') + (p.reason ? ': ' + p.reason : '');
+    case 'lost': return t('state.unavailable') + (p.reason ? ': ' + because(p.reason) : '');
+    default: return t('state.unmeasured') + (p.reason ? ': ' + because(p.reason) : '');
   }
 }
 
 const H = 22;
-function Piece({ x, a, b, p }) {
+export function Piece({ x, a, b, p, tip }) {
   const at = (v) => (a + v * (b - a)) * 1000;
   const w = Math.max(at(x.to) - at(x.from), 0.5), rect = { x: at(x.from), y: 0, width: w, height: H };
-  const title = html`<title>${tipOf(x, p)}</title>`;
+  const title = html`<title>${tip || tipOf(x, p)}</title>`;
   const edge = x.leak ? html`<rect class="leak" x=${rect.x + 1} y="1" width=${Math.max(w - 2, 1)} height=${H - 2}/>` : x.rough ? html`<rect class="rough" x=${rect.x + 1} y="1" width=${Math.max(w - 2, 1)} height=${H - 2}/>` : html`<line class="seam" x1=${rect.x} y1="0" x2=${rect.x} y2=${H}/>`;
   switch (x.kind) {
     case 'used': return html`<g>${title}<rect class=${x.colour === 'reserve' ? 'reserve' : 'f-' + x.colour} ...${rect}/>${edge}</g>`;
@@ -154,7 +155,6 @@ export function Signals({ s }) {
     ${signalNames.map(([k, colour], i) => s[k] !== undefined && html`<rect x="0" y=${i * 4.2} width=${Math.max(s[k] * 1000, 2)} height="2.6" ref=${(el) => el && (el.style.fill = 'var(--' + colour + ')')}/>`)}
   </svg></div>`;
 }
-export const signalText = (s) => (s ? signalNames.filter(([k]) => s[k] !== undefined).map(([k]) => t('signal.' + k) + ' ' + percent(s[k])).join(' · ') : t('signals.none'));
 
 export const Legend = () => html`<ul class="legend">
   ${[['b-cx', 'bar.used'], ['b-hatch', 'bar.unused'], ['b-reserve', 'bar.reserve'], ['b-unattr', 'bar.unattributed'], ['b-free', 'bar.free'], ['b-leak', 'bar.leak'], ['b-rough', 'bar.rough'], ['b-cross', 'bar.crossed']].map(([c, k]) => html`<li><span class=${'chip ' + c}></span>${t(k)}</li>`)}

@@ -80,4 +80,7 @@ export function day(ms) {
 // keyTime is the moment of a report's hour (2026-11-03T14Z) or day (2026-11-03).
 export const keyTime = (key) => Date.parse(key.includes('T') ? key.replace(/Z$/, ':00Z') : key + 'T00:00:00Z');
 export const grade = (g) => (g ? t('grade.' + g) : '');
+// worse is the grade that is trusted less.
+const ranks = ['', 'measured', 'derived', 'estimated', 'indivisible', 'skewed', 'unmeasured'];
+export const worse = (a, b) => (ranks.indexOf(b) > ranks.indexOf(a) ? b : a);
 export const shortUUID = (u) => (u.length > 16 && u.startsWith('GPU-') ? u.slice(0, 12) : u);

@@ -78,7 +78,7 @@ function Row({ w, r, done }) {
   return html`<tr><td>${ns && html`<span class=${'chip b-' + colourOf(ns)}></span>`}${w ? html`<a href=${link('workload', ns + '/' + name)}>${name}</a><div class="small soft">${ns}</div>` : name}</td>
     <td>${w ? w.partitions + ' × ' + (w.profile || model(w.model)) : model(r.current.model)}<div class="small soft">${w ? mostly(w.classes) : ''}</div></td>
     <td><strong>${change(r)}</strong><div class="small soft">${named('kind.' + r.kind, r.kind)} · ${named('said.' + r.state, r.state)}</div><${Details} r=${r}/></td>
-    <td class="num">${m && m.charge_delta !== null ? money(m.charge_delta) : unknown}</td><td class="num">${m ? money(freed(m)) : unknown}</td>
+    <td class="num">${m && m.charge_delta !== null ? html`${money(m.charge_delta)}<div class="small soft">${m.currency}</div>` : unknown}</td><td class="num">${m ? html`${money(freed(m))}<div class="small soft">${m.currency}</div>` : unknown}</td>
     <td class="num"><strong>${m ? money(m.cash_mean) : unknown}</strong><div class="small soft">${m ? m.currency : t('code.no_price')}</div></td>
     <td>${(r.confidence ? named('sure.' + r.confidence, r.confidence) : unknown)}</td><td><${Say} r=${r} done=${done}/></td></tr>`;
 }
@@ -95,7 +95,7 @@ function Refused({ w }) {
 function Plan({ c }) {
   const r = c.recommendation, m = r.money;
   return html`<div class="panel"><h2>${t('advice.cluster', { name: c.cluster || unknown })}</h2>
-    ${c.cash === null ? html`<p>${t('advice.noplan', { before: money(c.before), bound: money(c.bound) })}</p>` : html`<p><strong>${t('advice.plan', { n: c.returns.length, of: c.nodes, cash: money(c.cash), currency: m ? m.currency : '' })}</strong> ${t('advice.plan.hour', { before: money(c.before), after: money(c.after), bound: money(c.bound) })}</p>`}
+    ${c.cash === null ? html`<p>${t('advice.noplan', { before: money(c.before), bound: money(c.bound), currency: c.currency || '' })}</p>` : html`<p><strong>${t('advice.plan', { n: c.returns.length, of: c.nodes, cash: money(c.cash), currency: m ? m.currency : '' })}</strong> ${t('advice.plan.hour', { before: money(c.before), after: money(c.after), bound: money(c.bound), currency: c.currency || '' })}</p>`}
     ${c.kept.length > 0 && html`<details class="small"><summary>${t('advice.kept', { n: c.kept.length })}</summary><ul>${c.kept.slice(0, 100).map((k) => html`<li>${k}</li>`)}</ul></details>`}
     ${c.cash !== null && html`<details><summary>${t('advice.steps', { n: c.steps.length })}</summary><ol class="small">${c.steps.map((s) => html`<li>${s.action} ${s.node || ''} ${s.gpu || ''} ${(s.instances || []).map((i) => i.profile + '@' + i.start).join(' ')} ${(s.moves || []).map((x) => x.pod + ' → ' + x.node + (x.instance ? ' ' + x.instance.profile : '')).join('; ')}</li>`)}</ol></details>
       <ul class="small soft">${(r.risk.notes || []).map((n) => html`<li>${n}</li>`)}</ul>`}</div>`;
@@ -122,7 +122,7 @@ export function Advice({ q }) {
       <label class="vh" for="asearch">${t('advice.search')}</label><input id="asearch" type="search" placeholder=${t('advice.search')} value=${q.get('search') || ''} onInput=${(e) => set({ search: e.target.value }, true)}/><//>
     <${Wait} on=${loading} what=${t('advice.loading')}/><${Trouble} error=${error} retry=${retry}/>
     <div class="facts"><${Fact} k=${t('advice.advised')} v=${data ? number(rows.length + shared.length) : unknown} s=${data ? t('advice.seen', { from: day(Date.parse(data.from)), to: day(Date.parse(data.to)) }) : ''}/>
-      <${Fact} k=${t('advice.cash')} v=${cash ? (cash.length ? money(cash[0].amount) : money('0')) : unknown} unit=${cash && cash.length ? cash[0].currency : ''} s=${t('advice.cash.why')}/>
+      <${Fact} k=${t('advice.cash')} v=${cash ? (cash.length ? money(cash[0].amount) : money('0')) : unknown} unit=${cash && cash.length ? cash[0].currency : plans.data && plans.data.clusters.length ? plans.data.clusters[0].currency || '' : ''} s=${t('advice.cash.why')}/>
       <${Fact} k=${t('advice.refused')} v=${data ? number(none.length) : unknown} s=${t('advice.refused.why')}/></div>
     ${data && data.hours_behind > 0 && html`<div class="note warn">${t('advice.behind', { n: number(data.hours_behind) })}</div>`}
     ${data && !all.length && html`<${Empty} title=${t('advice.none')}><p>${t('advice.none.why')}</p><p><code>gputally status</code></p><//>`}

@@ -9,9 +9,11 @@ import { money, nano, fromNano, isZero, gpuHours, percent, unknown, number, keyT
 import { Head, Wait, Trouble, Range, Command, Empty, Mix, Share } from '../parts.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
+import { accounts, Editor, read, variantOf, distributes } from './whatif.js';
 
-// The platform accounts in their order, and where they stand: after everybody else.
-export const accounts = ['idle', 'stranded', 'overhead', 'unattributed', 'host', 'unavailable', 'unmeasured'];
+// The platform accounts stand in their order after everybody else.
+export { accounts };
+
 const dims = ['namespace', 'workload', 'pod', 'cluster', 'node', 'model', 'mode', 'gpu', 'profile'];
 
 // conditions are what the filters in the address say.
@@ -77,18 +79,22 @@ function down(row, by, q) {
   }
 }
 
+const key = (r) => JSON.stringify([sortedKeys(r.keys), r.class, r.account]);
+const sortedKeys = (keys) => Object.keys(keys).sort().map((k) => [k, keys[k]]);
+
+// Table has a row for everybody who is in the bill or, with a what-if, in that alone.
 function Table({ s, by, q, other }) {
-  const rows = sorted(s.rows), total = s.total.cost ? Number(s.total.cost.total) : 0;
-  const before = other && new Map(other.rows.map((r) => [JSON.stringify([r.keys, r.class, r.account]), r]));
-  return html`<div class="scroll"><table><thead><tr><th>${t('dim.' + by)}</th><th class="num">${t('cost.cost')} ${s.currency}</th>${before && html`<th class="num">${t('cost.whatif.col')}</th><th class="num">${t('cost.difference')}</th>`}<th>${t('cost.ofall')}</th><th class="num">${t('cost.allocated')}</th><th class="num" title=${t('cost.used.why')}>${t('cost.used')}</th></tr></thead><tbody>
+  const before = other && new Map(other.rows.map((r) => [key(r), r])), have = new Set(s.rows.map(key));
+  const rows = sorted(before ? s.rows.concat(other.rows.filter((r) => !have.has(key(r))).map((r) => ({ ...r, cost: null, booked: false, quantities: {} }))) : s.rows), total = s.total.cost ? Number(s.total.cost.total) : 0;
+  return html`<div class="scroll"><table><thead><tr><th>${t('dim.' + by)}</th><th class="num">${t('cost.cost')} ${s.currency}</th>${before && html`<th class="num">${t('cost.whatif.col')} ${s.currency}</th><th class="num">${t('cost.difference')} ${s.currency}</th>`}<th>${t('cost.ofall')}</th><th class="num">${t('cost.allocated')}</th><th class="num" title=${t('cost.used.why')}>${t('cost.used')}</th></tr></thead><tbody>
     ${rows.map((r, place) => {
-      const colour = colourFor(r, by, place), to = down(r, by, q), name = nameOf(r, by), c = r.cost, b = before && before.get(JSON.stringify([r.keys, r.class, r.account]));
+      const colour = colourFor(r, by, place), to = down(r, by, q), name = nameOf(r, by), c = r.cost, b = before && before.get(key(r)), then = b ? b.cost && b.cost.total : '0';
       return html`<tr class=${r.class === 'platform' ? 'platform' : ''}><td><span class=${'chip b-' + colour}></span>${to ? html`<a href=${to}>${name}</a>` : name}${by === 'workload' ? html` <span class="soft small">${r.keys.namespace || ''}</span>` : ''}
         ${r.class === 'platform' && html`<div class="small soft">${t('account.' + r.account + '.why')}</div>`}</td>
-        <td class="num">${c ? money(c.total) : html`<span title=${t('cost.noprice')}>${t('unknown')}</span>`}<${Mix} parts=${c && c.grades}/></td>
-        ${before && html`<td class="num">${b && b.cost ? money(b.cost.total) : unknown}</td><td class="num">${c && b && b.cost ? money(fromNano(nano(b.cost.total) - nano(c.total))) : unknown}</td>`}
+        <td class="num">${c ? money(c.total) : r.booked === false ? unknown : html`<span title=${t('cost.noprice')}>${t('unknown')}</span>`}<${Mix} parts=${c && c.grades}/></td>
+        ${before && html`<td class="num">${then ? money(then) : unknown}</td><td class="num">${then && (c || r.booked === false) ? money(fromNano(nano(then) - nano(c ? c.total : '0'))) : unknown}</td>`}
         <td>${c && total ? html`<${Share} of=${Number(c.total) / total} colour=${colour}/> ${percent(Number(c.total) / total, 1)}` : ''}</td>
-        <td class="num">${r.class === 'platform' ? unknown : gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.class === 'platform' ? unknown : percent(usedOf(r))}</td></tr>`;
+        <td class="num">${r.class === 'platform' || r.booked === false ? unknown : gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.class === 'platform' || r.booked === false ? unknown : percent(usedOf(r))}</td></tr>`;
     })}
     <tr class="total"><td>${t('cost.sum')}</td><td class="num">${s.total.cost ? money(s.total.cost.total) : unknown}<${Mix} parts=${s.total.cost && s.total.cost.grades}/></td>${before && html`<td class="num">${other.total.cost ? money(other.total.cost.total) : unknown}</td><td class="num">${s.total.cost && other.total.cost ? money(fromNano(nano(other.total.cost.total) - nano(s.total.cost.total))) : unknown}</td>`}<td></td><td class="num">${gpuHours(s.total.quantities.allocated_gpu_ms)}</td><td class="num">${percent(usedOf(s.total))}</td></tr></tbody></table></div>`;
 }
@@ -147,17 +153,16 @@ function Explain({ q, s }) {
     <${Command} line=${'gputally explain --pod ' + pod + ' --since 7d'}/></div>`;
 }
 
-const variants = { memory: { policy: { basis: 'memory' } }, reserved: { policy: { basis: 'reserved' } }, 'idle-shared': { policy: { basis: 'held', distribute: [{ account: 'idle', how: 'proportional' }], scope: 'node' } }, 'all-gpu': { split: 'all-gpu' }, opencost: { split: 'opencost' } };
-
 export function Cost({ q, theme }) {
-  const s = span(q, '7d'), by = q.get('by') || 'namespace', what = q.get('whatif') || '';
+  const s = span(q, '7d'), by = q.get('by') || 'namespace', choice = read(q.get('whatif')), editing = q.get('rules') === 'open' || Object.keys(choice).length > 0;
   const w = conditions(q);
   const time = hours(s), hs = hourSpan(s), from = Date.parse(s.month ? new Date(s.from).toISOString() : hs.from), to = Date.parse(s.month ? new Date(s.to).toISOString() : hs.to);
   const unit = to - from <= 3 * 86400000 ? 'hour' : 'day';
   const base = '/report?' + time + w.text + '&by=';
   const table = useAsk(base + byOf(by).join(',') + '&top=500');
   const chart = useAsk(base + byOf(by).concat(unit).join(','));
-  const body = what && { report: { ...(s.month ? { month: s.month } : hs), by: byOf(by), where: w.list, ...(what === 'idle-shared' ? { view: 'distributed' } : {}) }, variants: [{ name: what, ...variants[what] }] };
+  const status = useAsk(editing ? '/status' : null), variant = variantOf(choice, status.data && status.data.policy), what = !!variant && (variant.split || variant.policy);
+  const body = what && { report: { ...(s.month ? { month: s.month } : hs), by: byOf(by), where: w.list, ...(distributes(variant) ? { view: 'distributed' } : {}) }, variants: [variant] };
   const asked = useAsk(what ? JSON.stringify(body) : null, (text, signal) => post('/whatif', JSON.parse(text), signal));
   const dimensions = useAsk('/dimensions', get);
   const [more] = useState(true);
@@ -172,9 +177,10 @@ export function Cost({ q, theme }) {
   return html`${more && crumbs.length > 1 && html`<ul class="crumbs">${crumbs.map(([href, text], i) => html`<li>${href && i < crumbs.length - 1 ? html`<a href=${href}>${text}</a>` : text}</li>`)}</ul>`}
     <${Head} title=${t('page.cost')} question=${t('cost.question')}><${Range} q=${q} standard="7d" months only=${['24h', '7d', '30d']}/><//>
     <div class="head"><div class="bar-tools"><label for="by">${t('cost.by')}</label><select id="by" value=${by} onChange=${(e) => set({ by: e.target.value })}>${dims.concat(labels).map((d) => html`<option value=${d} selected=${d === by}>${has('dim.' + d) ? t('dim.' + d) : d}</option>`)}</select>
-      <label for="whatif">${t('cost.whatif')}</label><select id="whatif" value=${what} onChange=${(e) => set({ whatif: e.target.value })}><option value="">${t('cost.whatif.none')}</option>${Object.keys(variants).map((v) => html`<option value=${v} selected=${v === what}>${t('variant.' + v)}</option>`)}</select></div></div>
+      <button id="rules" class=${editing ? 'on' : ''} aria-pressed=${editing} onClick=${() => set(editing ? { whatif: '', rules: '' } : { rules: 'open' })}>${t('whatif.open')}</button></div></div>
+    ${editing && html`<${Editor} c=${choice} status=${status.data}/>`}
     <${Wait} on=${table.loading || asked.loading} what=${asked.loading ? t('cost.whatif.loading') : t('loading')}/><${Trouble} error=${table.error || asked.error} retry=${table.retry}/>
-    ${what && html`<div class="note warn"><strong>${t('cost.whatif.title')}</strong> ${t('cost.whatif.note', { variant: t('variant.' + what) })}</div>`}
+    ${what && html`<div class="note warn"><strong>${t('cost.whatif.title')}</strong> ${t('cost.whatif.note')}${asked.data && asked.data.missing_hours > 0 && html` <strong>${t('whatif.missing', { n: number(asked.data.missing_hours) })}</strong>`}</div>`}
     ${empty && html`<${Empty} title=${t('cost.none.title')}><p>${t('cost.none.how')}</p><p><code>gputally status</code> · <code>gputally report --open</code></p><//>`}
     ${sections.filter((x) => x.rows.length).map((x) => {
       const c = chart.data && chart.data.sections.find((y) => y.currency === x.currency);
@@ -182,6 +188,7 @@ export function Cost({ q, theme }) {
       return html`<section key=${x.currency}>
         ${x.unpriced.gpu_ms > 0 && html`<div class="note warn">${t('cost.unpriced.note', { n: gpuHours(x.unpriced.gpu_ms) })} <code>gputally price check</code></div>`}
         ${x.currency && html`<div class="panel">${!w.list.length ? html`<${Balance} s=${x}/>` : html`<p>${t('cost.total')} <strong>${x.total.cost ? money(x.total.cost.total) : unknown} ${x.currency}</strong> <span class="soft small">${t('cost.filtered')}</span></p>`}${c && html`<${Chart} s=${c} by=${by} unit=${unit} from=${from} to=${to} theme=${theme}/>`}</div>`}
+        ${other && x.currency && !w.list.length && html`<div class="panel whatif-total"><h2>${t('whatif.total')}</h2><${Balance} s=${other}/></div>`}
         <div class="panel"><${Table} s=${x} by=${by} q=${q} other=${other}/><p></p><button class="noprint" onClick=${() => hand(new Blob([csv(x, by)], { type: 'text/csv' }), 'cost-' + by + '.csv')}>${t('cost.csv')}</button></div></section>`;
     })}
     <${Explain} q=${q} s=${s}/>

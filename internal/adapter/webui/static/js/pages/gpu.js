@@ -10,6 +10,7 @@ import { Bar, Legend, nameOf } from '../bar.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
 import { Lanes } from './lanes.js';
+import { because, detailOf } from '../said.js';
 
 const last = (values) => { for (let i = values.length - 1; i >= 0; i--) if (values[i] !== null) return i; return -1; };
 
@@ -120,8 +121,8 @@ export function GPU({ arg, q, theme }) {
       <p class="small soft">${t('gpu.zoom', { step: duration(line.step_ms) })}</p></div>
     <div class="panel"><h2>${t('gpu.signals')}</h2>${signals ? html`<${SignalPlot} p=${signals} times=${times} theme=${theme} ...${ends}/>` : html`<p class="soft">${t('signals.none')}</p>`}</div>
     <div class="panel"><h2>${t('gpu.holders')}</h2><${Holders} line=${line} q=${q}/></div>
-    <div class="cols2"><div class="panel"><h2>${t('gpu.findings')}</h2>${line.findings.length ? html`<table><tbody>${line.findings.map((f) => html`<tr><td><${Severity} of=${f.severity}/></td><td><strong>${t('finding.' + f.kind)}</strong> ${f.account || ''}<div class="small">${f.detail}</div></td><td class="small soft">${shortTime(Date.parse(f.first))} – ${f.open ? t('findings.open') : shortTime(Date.parse(f.last))}</td></tr>`)}</tbody></table>` : html`<p class="soft">${t('gpu.nofindings')}</p>`}</div>
-    <div class="panel"><h2>${t('gpu.gaps')}</h2>${line.gaps.length || line.events.length ? html`<table><tbody>${line.events.map((e) => html`<tr><td>${e.kind}${e.xid ? ' XID ' + e.xid : ''}</td><td class="small">${e.detail || ''}</td><td class="small soft">${shortTime(Date.parse(e.at))}</td></tr>`)}${line.gaps.map((g) => html`<tr><td>${t('gap.' + g.kind)}</td><td class="small">${g.reason}</td><td class="small soft">${shortTime(Date.parse(g.from))} – ${shortTime(Date.parse(g.to))} (${duration(Date.parse(g.to) - Date.parse(g.from))})</td></tr>`)}</tbody></table>` : html`<p class="soft">${t('gpu.nogaps')}</p>`}</div></div>
+    <div class="cols2"><div class="panel"><h2>${t('gpu.findings')}</h2>${line.findings.length ? html`<table><tbody>${line.findings.map((f) => html`<tr><td><${Severity} of=${f.severity}/></td><td><strong>${t('finding.' + f.kind)}</strong> ${f.account || ''}<div class="small">${detailOf(f)}</div></td><td class="small soft">${shortTime(Date.parse(f.first))} – ${f.open ? t('findings.open') : shortTime(Date.parse(f.last))}</td></tr>`)}</tbody></table>` : html`<p class="soft">${t('gpu.nofindings')}</p>`}</div>
+    <div class="panel"><h2>${t('gpu.gaps')}</h2>${line.gaps.length || line.events.length ? html`<table><tbody>${line.events.map((e) => html`<tr><td>${e.kind}${e.xid ? ' XID ' + e.xid : ''}</td><td class="small">${e.detail || ''}</td><td class="small soft">${shortTime(Date.parse(e.at))}</td></tr>`)}${line.gaps.map((g) => html`<tr><td>${t('gap.' + g.kind)}</td><td class="small">${because(g.reason)}</td><td class="small soft">${shortTime(Date.parse(g.from))} – ${shortTime(Date.parse(g.to))} (${duration(Date.parse(g.to) - Date.parse(g.from))})</td></tr>`)}</tbody></table>` : html`<p class="soft">${t('gpu.nogaps')}</p>`}</div></div>
     <${Command} line=${'curl -s "' + location.origin + '/api/v1' + path + '"'}/>`}`;
 }
 export { percent };

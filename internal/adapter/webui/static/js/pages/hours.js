@@ -3,8 +3,6 @@
 // was asked of the GPU, so that the colour is not needed to read it.
 import { html, useMemo } from '../lib.js';
 import { t, has } from '../i18n.js';
-import { useAsk } from '../api.js';
-import { hours } from '../state.js';
 import { number, shortTime, percent } from '../format.js';
 
 // looks: a colour and a height for each class, the least work first.
@@ -26,13 +24,12 @@ function strips(list, from, to) {
   return { most, sums: Object.keys(looks).filter((c) => sums[c]).map((c) => [c, sums[c]]) };
 }
 
-export function Hours({ ns, kind, name: owner, s, from, to }) {
-  const { data } = useAsk('/advice/hours?namespace=' + encodeURIComponent(ns) + '&workload=' + encodeURIComponent(kind + '/' + owner) + '&' + hours(s));
+export function Hours({ data, from, to }) {
   const d = useMemo(() => (data ? strips(data.hours, from, to) : null), [data]);
   if (!d || !d.sums.length) return null;
   const all = d.sums.reduce((n, [, ms]) => n + ms, 0), w = 1000 / d.most.length;
   return html`<div class="panel"><h2>${t('work.hours')}</h2><p class="small soft">${t('work.hours.why')} <a href="#/utilization">${t('page.utilization')}</a></p>
     <ul class="legend">${d.sums.map(([c, ms]) => html`<li><span class=${'chip b-' + (looks[c] || looks.unknown)[0]}></span>${name(c)} ${number(ms / 3600000, 1)} h (${percent(ms / all)})</li>`)}</ul>
-    <svg class="lanes" viewBox="0 0 1000 60" height="60" preserveAspectRatio="none" role="img" aria-label=${d.sums.map(([c, ms]) => name(c) + ' ' + number(ms / 3600000, 1) + ' h').join(', ')}>
+    <svg class="lanes strip" viewBox="0 0 1000 60" height="60" preserveAspectRatio="none" role="img" aria-label=${d.sums.map(([c, ms]) => name(c) + ' ' + number(ms / 3600000, 1) + ' h').join(', ')}>
       ${d.most.map((c, i) => { const l = looks[c] || looks.unknown; return c && html`<rect class=${'f-' + l[0]} x=${i * w} width=${Math.max(w - (w > 4 ? 0.6 : 0), 0.5)} y=${58 - 56 * l[1]} height=${56 * l[1]}><title>${shortTime(from + i * 3600000)}: ${name(c)}</title></rect>`; })}</svg></div>`;
 }

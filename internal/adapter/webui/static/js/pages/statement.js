@@ -24,18 +24,38 @@ function Lines({ s, team }) {
 
 const addTwo = (c) => fromNano(nano(c.cpu) + nano(c.memory));
 
-function Paper({ month, team, booked, status, m, all }) {
+// Corrections are what is booked in this month for hours of earlier, closed ones.
+function Corrections({ report, currency }) {
+  const s = report && report.sections.find((x) => x.currency === currency), rows = s ? s.rows.filter((r) => r.cost && !isZero(r.cost.total)) : [];
+  if (!report) return unknown;
+  if (!rows.length) return t('stmt.nocorrections');
+  return html`<ul class="reasons">${rows.map((r) => html`<li>${t('stmt.correctionof', { month: r.keys.month })} <span class="nowrap">${money(r.cost.total)} ${currency}</span></li>`)}</ul>`;
+}
+
+// waits says what stands in the way of closing an open month, as the server does.
+function waits(m) {
+  const earlier = /^(\d{4}-\d{2}) is open/.exec(m.why || ''), [y, month] = m.month.split('-').map(Number);
+  if (Date.now() < Date.UTC(y, month, 1)) return t('wait.notover');
+  if (earlier) return t('wait.earlier', { month: earlier[1] });
+  if (m.unrated_hours > 0) return t('wait.unrated', { n: m.unrated_hours });
+  return m.unpriced_hours > 0 ? t('wait.unpriced', { n: m.unpriced_hours }) : m.why || '';
+}
+
+// policiesOf are the rules that the booked lines were divided by, by name.
+const policiesOf = (report, currency) => { const s = report && report.sections.find((x) => x.currency === currency); return s ? [...new Set(s.rows.map((r) => r.keys.policy).filter(Boolean))].sort().join(', ') : ''; };
+
+function Paper({ month, team, booked, status, m, all, corrections, policies }) {
   const s = booked.sections.find((x) => x.currency === m.currency) || booked.sections[0];
   const closing = m.closing;
-  const own = closing && all && all.closing.statements.find((x) => x.account === team);
+  const own = closing && team && all && all.closing.statements.find((x) => x.account === team && x.class === 'workload');
   if (!s || !s.rows.length) return html`<${Empty} title=${t('stmt.nothing', { month })}/>`;
   return html`<article class="panel stmt"><div class="head"><div class="t"><p class="soft">${t('stmt.title')} · ${month}</p><h1>${team || t('stmt.everyone')}</h1></div><div class="num"><div class="sum">${s.total.cost ? money(s.total.cost.total) : unknown} ${s.currency}</div>
       ${m.state === 'closed' ? html`<span class="tag ok">✓ ${t('stmt.closed')}</span>` : html`<span class="tag warning">${t('stmt.open')}</span>`}</div></div>
-    <${Lines} s=${s} team=${team}/>
-    <p></p><dl class="kv"><dt>${t('stmt.policy')}</dt><dd>${status ? status.policy.id : ''}</dd><dt>${t('stmt.split')}</dt><dd>${status ? status.split + ' — ' + t('split.' + status.split) : ''}</dd><dt>${t('stmt.prices')}</dt><dd>${s.total.cost ? s.total.cost.prices.map((p) => t('price.' + p.name) + ' ' + money(p.amount) + ' ' + s.currency).join(' · ') : unknown}</dd>
+    <div class="scroll" tabindex="0" role="group" aria-label=${t('stmt.title')}><${Lines} s=${s} team=${team}/></div>
+    <p></p><dl class="kv"><dt>${t('stmt.policy')}</dt><dd>${policiesOf(policies, s.currency) || unknown}</dd><dt>${t('stmt.split')}</dt><dd>${status ? status.split + ' — ' + t('split.' + status.split) : ''}</dd><dt>${t('stmt.prices')}</dt><dd>${s.total.cost ? s.total.cost.prices.map((p) => t('price.' + p.name) + ' ' + money(p.amount) + ' ' + s.currency).join(' · ') : unknown}</dd>
       <dt>${t('stmt.grades')}</dt><dd>${s.total.cost ? s.total.cost.grades.map((p) => t('grade.' + p.name) + ' ' + money(p.amount) + ' ' + s.currency).join(' · ') : unknown}</dd>
-      <dt>${t('stmt.corrections')}</dt><dd>${s.total.cost && !isZero(s.total.cost.corrected) ? money(s.total.cost.corrected) + ' ' + s.currency : t('stmt.nocorrections')}</dd>
-      ${closing ? html`<dt>${t('stmt.closedat')}</dt><dd>${time(Date.parse(closing.at))} · ${closing.by}${closing.note ? ' · ' + closing.note : ''}</dd><dt>${t('stmt.hash')}</dt><dd class="mono">${own ? own.sha256 : closing.sha256}</dd>` : html`<dt>${t('stmt.final')}</dt><dd>${m.why || t('stmt.notfinal')}</dd>`}</dl></article>`;
+      <dt>${t('stmt.corrections')}</dt><dd><${Corrections} report=${corrections} currency=${s.currency}/></dd>
+      ${closing ? html`<dt>${t('stmt.closedat')}</dt><dd>${time(Date.parse(closing.at))} · ${closing.by}${closing.note ? ' · ' + closing.note : ''}</dd>${own && html`<dt>${t('stmt.hash')}</dt><dd class="mono">${own.sha256}</dd>`}<dt>${t('stmt.monthhash')}</dt><dd class="mono">${closing.sha256}</dd>` : html`<dt>${t('stmt.final')}</dt><dd>${waits(m) || t('stmt.notfinal')}</dd>`}</dl></article>`;
 }
 
 export function Statement({ q }) {
@@ -46,10 +66,12 @@ export function Statement({ q }) {
   const m = list.find((x) => x.month === month && (!q.get('currency') || x.currency === q.get('currency')));
   const who = useAsk(month ? '/report?booked=true&month=' + month + '&by=namespace' : null);
   const booked = useAsk(month ? '/report?booked=true&month=' + month + (team ? '&by=namespace,workload_kind,workload&where=' + encodeURIComponent('namespace=' + team) : '&by=namespace') : null);
+  const of = month ? '/report?booked=true&month=' + month + (team ? '&where=' + encodeURIComponent('namespace=' + team) : '') : null;
+  const corrections = useAsk(of && of + '&where=kind%3Dcorrection&by=month'), policies = useAsk(of && of + '&by=policy');
   const closed = useAsk(m && m.state === 'closed' ? '/months/' + month : null);
   const status = useAsk('/status');
   const teams = who.data ? [...new Set(who.data.sections.flatMap((s) => s.rows.map((r) => r.keys.namespace)).filter(Boolean))].sort() : [];
-  const all = closed.data && closed.data.months.find((x) => x.closing);
+  const all = closed.data && closed.data.months.find((x) => x.closing && x.currency === m.currency);
   const currency = m ? m.currency : '';
   return html`<${Head} title=${t('page.statement')} question=${t('stmt.question')}>
       <label for="month">${t('stmt.month')}</label><select id="month" onChange=${(e) => set({ month: e.target.value })}>${names.map((n) => html`<option value=${n} selected=${n === month}>${n}</option>`)}</select>
@@ -57,8 +79,8 @@ export function Statement({ q }) {
       <button onClick=${() => print()}>${t('stmt.print')}</button>
       ${month && html`<${Save} path=${'/export?kind=lines&format=csv&booked_month=' + month} name=${'lines-' + month + '.csv'}>${t('stmt.csv')}<//><${Save} path=${'/export?kind=focus&format=csv&booked_month=' + month} name=${'focus-' + month + '.csv'}>${t('stmt.focus')}<//>`}
       ${m && m.state === 'closed' && team && html`<${Save} path=${'/months/' + month + '/statement?currency=' + currency + '&account=' + encodeURIComponent(team)} name=${'statement-' + team + '-' + month + '.jsonl'}>${t('stmt.frozen')}<//>`}
-    <//><${Wait} on=${months.loading || booked.loading}/><${Trouble} error=${months.error || booked.error} retry=${booked.retry}/>
+    <//><${Wait} on=${months.loading || booked.loading || closed.loading || corrections.loading || policies.loading}/><${Trouble} error=${months.error || booked.error} retry=${booked.retry}/>
     ${months.data && !list.length && html`<${Empty} title=${t('stmt.none')}><p>${t('cost.none.how')}</p><p><code>gputally status</code></p><//>`}
-    ${booked.data && m && html`<${Paper} month=${month} team=${team} booked=${booked.data} status=${status.data} m=${m} all=${all}/>`}
+    ${booked.data && m && html`<${Paper} month=${month} team=${team} booked=${booked.data} status=${status.data} m=${m} all=${all} corrections=${corrections.data} policies=${policies.data}/>`}
     ${month && html`<${Command} line=${'gputally report --month ' + month + ' --booked' + (team ? ' --by workload --where namespace=' + team : ' --by namespace')}/>`}`;
 }

@@ -5,10 +5,11 @@ import { html, useMemo } from '../lib.js';
 import { t } from '../i18n.js';
 import { useAsk } from '../api.js';
 import { span, hours, hourSpan, link, kept, set } from '../state.js';
-import { number, percent, money, gpuHours, unknown, shortUUID, bytes, keyTime } from '../format.js';
+import { number, percent, money, gpuHours, unknown, shortUUID, keyTime } from '../format.js';
 import { Head, Wait, Trouble, Range, Empty, Fact, Command, Mix } from '../parts.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
+import { Memory } from './memory.js';
 import { Hours } from './hours.js';
 
 const esc = (v) => v.replace(/\\/g, '\\\\').replace(/,/g, '\\,');
@@ -43,26 +44,26 @@ function One({ arg, q, theme }) {
   const [ns, kind, ...rest] = arg.split('/'), name = rest.join('/');
   const s = span(q, '7d'), hs = hourSpan(s), from = s.month ? s.from : Date.parse(hs.from), to = s.month ? s.to : Date.parse(hs.to);
   const where = '&where=' + encodeURIComponent('namespace=' + esc(ns)) + '&where=' + encodeURIComponent('workload_kind=' + esc(kind)) + '&where=' + encodeURIComponent('workload=' + esc(name));
-  const hour = useAsk('/report?by=hour&' + hours(s) + where), cards = useAsk('/report?by=gpu,model,mode&top=50&' + hours(s) + where);
+  const hour = useAsk('/report?by=hour,gpu&' + hours(s) + where), cards = useAsk('/report?by=gpu,model,mode&top=50&' + hours(s) + where);
+  const did = useAsk('/advice/hours?namespace=' + encodeURIComponent(ns) + '&workload=' + encodeURIComponent(kind + '/' + name) + '&' + hours(s));
   const section = hour.data && hour.data.sections.find((x) => x.rows.length);
   const d = useMemo(() => (section ? byHour(section.rows, from, to) : null), [section]);
   const series = useMemo(() => d && [
     { label: t('work.used'), values: d.used, colour: colourOf(ns) }, { label: t('work.unused'), values: d.unused, colour: colourOf(ns), hatched: true }, { label: t('bar.leak'), values: d.leaked, colour: 'bad' }].filter((x) => x.values.some((v) => v)), [d, theme]);
-  const memory = useMemo(() => d && [{ label: t('work.held'), values: d.held, colour: colourOf(ns), stepped: true }], [d, theme]);
   const total = section && section.total, x = total && total.quantities, span2 = { from: from / 1000, to: to / 1000, step: 3600, theme };
   const zoom = (a, b) => set({ from: new Date(a * 1000).toISOString().slice(0, 19) + 'Z', to: new Date(b * 1000).toISOString().slice(0, 19) + 'Z', range: '', month: '' });
   return html`<ul class="crumbs"><li><a href=${link('workload', '', kept(q))}>${t('page.workload')}</a></li><li>${ns}</li></ul>
     <${Head} title=${kind + '/' + name} question=${t('work.question')}><${Range} q=${q} standard="7d" months only=${['24h', '7d', '30d']}/><//>
-    <${Wait} on=${hour.loading}/><${Trouble} error=${hour.error} retry=${hour.retry}/>
+    <${Wait} on=${hour.loading || did.loading}/><${Trouble} error=${hour.error || did.error} retry=${hour.error ? hour.retry : did.retry}/>
     ${hour.data && !section && html`<${Empty} title=${t('cost.none.title')}><p>${t('cost.none.how')}</p><//>`}
-    ${section && html`<div class="facts"><${Fact} k=${t('cost.cost')} v=${total.cost ? money(total.cost.total) : unknown} unit=${section.currency} s=${html`<a href=${link('cost', '', { ...kept(q), by: 'pod', ns, workload: kind + '/' + name })}>${t('work.tocost')}</a>`}/>
+    ${section && html`<div class="facts"><${Fact} k=${t('cost.cost')} v=${html`${total.cost ? money(total.cost.total) : t('unknown')}`} unit=${section.currency} s=${html`<${Mix} parts=${total.cost && total.cost.grades}/><a href=${link('cost', '', { ...kept(q), by: 'pod', ns, workload: kind + '/' + name })}>${t('work.tocost')}</a>`}/>
       <${Fact} k=${t('cost.allocated')} v=${gpuHours(x.allocated_gpu_ms)} s=${t('work.allocated.why')}/>
       <${Fact} k=${t('cost.used')} v=${x.allocated_gpu_ms ? percent(x.used_gpu_ms / x.allocated_gpu_ms) : unknown} s=${t('work.used.why')}/>
       <${Fact} k=${t('work.unused')} v=${gpuHours(x.reserved_unused_gpu_ms)} s=${t('work.unused.why')}/></div>
     <div class="panel"><h2>${t('work.gpus')}</h2><ul class="legend"><li><span class=${'chip b-' + colourOf(ns)}></span>${t('work.used')}</li><li><span class="chip b-hatch"></span>${t('work.unused')}</li><li><span class="chip b-leak"></span>${t('bar.leak')}</li></ul>
       <${Plot} times=${d.times} series=${series} stacked height=${200} format=${(v) => number(v, v < 4 ? 1 : 0)} label=${t('work.gpus')} onZoom=${zoom} sync="work" ...${span2}/></div>
-    <div class="panel"><h2>${t('work.held')}</h2><${Plot} times=${d.times} series=${memory} height=${150} binary=${Math.max(...d.held.map((v) => v || 0)) < 640 * 1024 ** 3} format=${(v) => bytes(v)} label=${t('work.held')} onZoom=${zoom} sync="work" ...${span2}/></div>
-    <${Hours} ns=${ns} kind=${kind} name=${name} s=${s} from=${from} to=${to}/>`}
+    <${Memory} rows=${section.rows} held=${d.held} hours=${did.data && did.data.hours} ns=${ns} times=${d.times} theme=${theme} onZoom=${zoom} span=${span2}/>
+    <${Hours} data=${did.data} from=${from} to=${to}/>`}
     ${cards.data && cards.data.sections.filter((y) => y.rows.length).map((y) => html`<div class="panel scroll"><h2>${t('work.where')}</h2><table><thead><tr><th>GPU</th><th>${t('dim.model')}</th><th>${t('dim.mode')}</th><th class="num">${t('cost.allocated')}</th><th class="num">${t('cost.used')}</th><th class="num">${t('cost.cost')} ${y.currency}</th></tr></thead><tbody>${y.rows.map((r) => html`<tr><td>${r.keys.gpu ? html`<a class="mono" href=${link('gpu', r.keys.gpu, kept(q))}>${shortUUID(r.keys.gpu)}</a>` : t('work.nogpu')}</td><td>${r.keys.model || unknown}</td><td>${r.keys.mode || unknown}</td><td class="num">${gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.quantities.allocated_gpu_ms ? percent(r.quantities.used_gpu_ms / r.quantities.allocated_gpu_ms) : unknown}</td><td class="num">${r.cost ? money(r.cost.total) : t('unknown')}</td></tr>`)}</tbody></table></div>`)}
     <${Command} line=${'gputally explain --workload ' + arg + ' --since ' + (s.range || '7d')}/>`;
 }
