@@ -290,6 +290,7 @@ const nodeCreated = 1_790_000_000_000
 
 func shapeOfStage() *usage.NodeShape {
 	return &usage.NodeShape{Labels: map[string]string{"zone": "z1"}, CreatedMS: nodeCreated, CPUMilli: 96_000, MemoryBytes: 1 << 40,
+		AllocatableCPUMilli: 96_000, AllocatableMemoryBytes: 1 << 40,
 		Slots: []usage.NodeSlot{{Slot: "0000:07:00.0", Model: "NVIDIA A100-SXM4-40GB"}}}
 }
 
