@@ -51,9 +51,18 @@ func (s *Service) Plans(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Pla
 		if err != nil {
 			return out, fmt.Errorf("plan for cluster %q: %w", name, err)
 		}
-		out.Clusters = append(out.Clusters, inquiry.ClusterPlan{Cluster: name, Nodes: len(p.Machines), Kept: p.Kept(), Repacking: r})
+		out.Clusters = append(out.Clusters, inquiry.ClusterPlan{Cluster: name, Nodes: len(p.Machines), Unpriced: unpriced(p.Machines), Kept: p.Kept(), Repacking: r})
 	}
 	return out, nil
+}
+
+func unpriced(machines []advisor.Machine) (n int) {
+	for i := range machines {
+		if machines[i].Hour == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // addCase adds a workload, with the smaller profile that is advised for it.

@@ -83,6 +83,8 @@ type Plans struct {
 type ClusterPlan struct {
 	Cluster string
 	Nodes   int
+	// Unpriced is how many of the nodes are in no figure, since their price is not known.
+	Unpriced int
 	// Kept are nodes that stay whatever the plan: "NODE: why".
 	Kept []string
 	advice.Repacking

@@ -17,38 +17,59 @@ func AdvicePlans(a *v1.AdvicePlans) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		name := orNone(Plain(c.Cluster))
 		if c.Cash == nil {
-			fmt.Fprintf(&b, "Cluster %s, %s: no plan\n", name, count(int64(c.Nodes), "node", "nodes"))
-			fmt.Fprintf(&b, "  an hour costs %s; no packing of its pods costs less than %s\n", amount(nano(c.Before), 2), amount(nano(c.Bound), 2))
-			for _, f := range c.Recommendation.Refusals {
-				fmt.Fprintf(&b, "  %s: missing is %s\n", f.Code, Plain(f.Missing))
-			}
-			keptText(&b, c.Kept)
-			continue
-		}
-		currency := ""
-		if m := c.Recommendation.Money; m != nil {
-			currency = " " + Plain(m.Currency)
-		}
-		fmt.Fprintf(&b, "Cluster %s: %d of %s can go, %s%s a month less\n", name, len(c.Returns), count(int64(c.Nodes), "node", "nodes"), amount(nano(*c.Cash), 2), currency)
-		fmt.Fprintf(&b, "An hour costs %s now, %s then, and no packing of these pods less than %s. %s.\n", amount(nano(c.Before), 2), amount(nano(c.After), 2), amount(nano(c.Bound), 2), count(int64(len(c.Restarts)), "pod restarts", "pods restart"))
-		if len(c.Members) > 0 {
-			fmt.Fprintf(&b, "It takes that these are followed first: %s\n", strings.Join(c.Members, ", "))
-		}
-		for _, n := range c.Recommendation.Risk.Notes {
-			fmt.Fprintf(&b, "  risk  %s\n", Plain(n))
-		}
-		keptText(&b, c.Kept)
-		b.WriteString("\n")
-		for j := range c.Steps {
-			fmt.Fprintf(&b, "%4d. %s\n", j+1, stepText(&c.Steps[j]))
+			noPlanText(&b, c)
+		} else {
+			planText(&b, c)
 		}
 	}
 	if len(a.Clusters) == 0 {
 		return "There is no cluster with rated hours on that day.\n"
 	}
 	return b.String()
+}
+
+func noPlanText(b *strings.Builder, c *v1.ClusterPlan) {
+	fmt.Fprintf(b, "Cluster %s, %s: no plan\n", orNone(Plain(c.Cluster)), count(int64(c.Nodes), "node", "nodes"))
+	if c.Currency == "" {
+		b.WriteString("  what an hour costs is unknown: no node has a price (gputally price check)\n")
+	} else {
+		fmt.Fprintf(b, "  an hour costs %s %s; no packing of its pods costs less than %s\n", amount(nano(c.Before), 2), Plain(c.Currency), amount(nano(c.Bound), 2))
+	}
+	unpricedText(b, c)
+	for _, f := range c.Recommendation.Refusals {
+		fmt.Fprintf(b, "  %s: missing is %s\n", f.Code, Plain(f.Missing))
+	}
+	keptText(b, c.Kept)
+}
+
+func planText(b *strings.Builder, c *v1.ClusterPlan) {
+	saves := "what that saves is unknown, since no node has a price"
+	if c.Currency != "" {
+		saves = fmt.Sprintf("%s %s a month less\nAn hour costs %s now, %s then, and no packing of these pods less than %s.",
+			amount(nano(*c.Cash), 2), Plain(c.Currency), amount(nano(c.Before), 2), amount(nano(c.After), 2), amount(nano(c.Bound), 2))
+	}
+	fmt.Fprintf(b, "Cluster %s: %d of %s can go, %s\n%s.\n", orNone(Plain(c.Cluster)), len(c.Returns), count(int64(c.Nodes), "node", "nodes"), saves,
+		count(int64(len(c.Restarts)), "pod restarts", "pods restart"))
+	unpricedText(b, c)
+	if len(c.Members) > 0 {
+		fmt.Fprintf(b, "It takes that these are followed first: %s\n", strings.Join(c.Members, ", "))
+	}
+	for _, n := range c.Recommendation.Risk.Notes {
+		fmt.Fprintf(b, "  risk  %s\n", Plain(n))
+	}
+	keptText(b, c.Kept)
+	b.WriteString("\n")
+	for j := range c.Steps {
+		fmt.Fprintf(b, "%4d. %s\n", j+1, stepText(&c.Steps[j]))
+	}
+}
+
+// unpricedText says how many nodes are in no amount, where others are.
+func unpricedText(b *strings.Builder, c *v1.ClusterPlan) {
+	if c.Unpriced > 0 && c.Currency != "" {
+		fmt.Fprintf(b, "  %s in no amount here: no price is known (gputally price check)\n", count(int64(c.Unpriced), "node is", "nodes are"))
+	}
 }
 
 // keptText names the first of the nodes that stay.

@@ -21,6 +21,7 @@ type AdvicePlans struct {
 type ClusterPlan struct {
 	Cluster        string         `json:"cluster"`
 	Nodes          int            `json:"nodes"`
+	Unpriced       int            `json:"unpriced_nodes" doc:"Nodes whose price is not known: they are in no amount."`
 	Kept           []string       `json:"kept" doc:"Nodes that stay whatever the plan, as NODE: why."`
 	Recommendation Recommendation `json:"recommendation"`
 	Returns        []ReturnedNode `json:"returns" doc:"Nodes that go."`
@@ -71,7 +72,7 @@ func AdvicePlansOf(p *inquiry.Plans) AdvicePlans {
 }
 
 func clusterPlanOf(c *inquiry.ClusterPlan) ClusterPlan {
-	out := ClusterPlan{Cluster: c.Cluster, Nodes: c.Nodes, Kept: orEmpty(c.Kept), Recommendation: recommendationOf(&c.Recommendation), Returns: []ReturnedNode{}, Steps: []PlanStep{}, Restarts: []string{}, Members: []string{}}
+	out := ClusterPlan{Cluster: c.Cluster, Nodes: c.Nodes, Unpriced: c.Unpriced, Kept: orEmpty(c.Kept), Recommendation: recommendationOf(&c.Recommendation), Returns: []ReturnedNode{}, Steps: []PlanStep{}, Restarts: []string{}, Members: []string{}}
 	if c.Plan != nil {
 		out.Members, out.Cash = orEmpty(c.Plan.Members), &c.Plan.Cash
 	}

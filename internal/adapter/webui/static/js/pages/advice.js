@@ -92,10 +92,20 @@ function Refused({ w }) {
     <td>${list.map((f) => html`<details class="small"><summary>${named('code.' + f.code, f.code)}</summary><p>${t('advice.missing')} ${f.missing}. ${f.how_to_get}</p></details>`)}</td></tr>`;
 }
 
+// Saved is what a plan brings. Without a price of any node that is not known.
+function Saved({ c, m }) {
+  const cost = { before: money(c.before), after: money(c.after), bound: money(c.bound), currency: c.currency };
+  if (c.cash === null) return html`<p>${c.currency ? t('advice.noplan', cost) : t('advice.noplan.unpriced')}</p>`;
+  const of = { n: c.returns.length, of: c.nodes };
+  if (!c.currency) return html`<p><strong>${t('advice.plan.unpriced', of)}</strong></p>`;
+  return html`<p><strong>${t('advice.plan', { ...of, cash: money(c.cash), currency: m ? m.currency : c.currency })}</strong> ${t('advice.plan.hour', cost)}</p>`;
+}
+
 function Plan({ c }) {
   const r = c.recommendation, m = r.money;
   return html`<div class="panel"><h2>${t('advice.cluster', { name: c.cluster || unknown })}</h2>
-    ${c.cash === null ? html`<p>${t('advice.noplan', { before: money(c.before), bound: money(c.bound), currency: c.currency || '' })}</p>` : html`<p><strong>${t('advice.plan', { n: c.returns.length, of: c.nodes, cash: money(c.cash), currency: m ? m.currency : '' })}</strong> ${t('advice.plan.hour', { before: money(c.before), after: money(c.after), bound: money(c.bound), currency: c.currency || '' })}</p>`}
+    <${Saved} c=${c} m=${m} />
+    ${c.unpriced_nodes > 0 && html`<p class="small">${t('advice.unpriced', { n: c.unpriced_nodes, of: c.nodes })} <code>gputally price check</code></p>`}
     ${c.kept.length > 0 && html`<details class="small"><summary>${t('advice.kept', { n: c.kept.length })}</summary><ul>${c.kept.slice(0, 100).map((k) => html`<li>${k}</li>`)}</ul></details>`}
     ${c.cash !== null && html`<details><summary>${t('advice.steps', { n: c.steps.length })}</summary><ol class="small">${c.steps.map((s) => html`<li>${s.action} ${s.node || ''} ${s.gpu || ''} ${(s.instances || []).map((i) => i.profile + '@' + i.start).join(' ')} ${(s.moves || []).map((x) => x.pod + ' → ' + x.node + (x.instance ? ' ' + x.instance.profile : '')).join('; ')}</li>`)}</ol></details>
       <ul class="small soft">${(r.risk.notes || []).map((n) => html`<li>${n}</li>`)}</ul>`}</div>`;
