@@ -134,7 +134,7 @@ func (s *Service) worked(ctx context.Context, t *advice.Target, p *advice.Period
 	if engine.WaitingKnown > 0 {
 		p.Waited, p.Looks = &engine.Waited, &engine.WaitingKnown
 	}
-	p.Preempted, p.Pods = engine.Preempted, len(pods)
+	p.Preempted, p.Generated, p.Pods = engine.Preempted, engine.Generated, len(pods)
 	for _, of := range at {
 		p.PodsAtOnce = max(p.PodsAtOnce, len(of))
 	}

@@ -4,6 +4,7 @@ package advice
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gputally/gputally/internal/core/money"
 )
@@ -36,6 +37,11 @@ type Period struct {
 	Waited    *int64  `json:"waited,omitempty"`
 	Looks     *int64  `json:"looks,omitempty"`
 	Preempted *uint64 `json:"preempted,omitempty"`
+	// Generated is how many tokens an engine generated, MillionTokens what the workload
+	// was charged for a million of them; nil where one of them is not known, or there
+	// were fewer.
+	Generated     *uint64     `json:"generated_tokens,omitempty"`
+	MillionTokens *money.Nano `json:"million_tokens,omitempty"`
 	// Pods is how many different ones there were; PodsAtOnce the most in an hour.
 	Pods       int `json:"pods"`
 	PodsAtOnce int `json:"pods_at_once"`
@@ -120,8 +126,9 @@ func Compare(r *Recommendation, before, after Period) Verification {
 	v.Cash, v.Charge, v.Idle = less(before.Nodes, after.Nodes), less(before.Charge, after.Charge), less(before.Idle, after.Idle)
 	if moved, by := traffic(&before, &after); moved && v.State == Verified {
 		v.State = NotComparable
-		note("its GPUs worked %s as long as before: traffic moved, and figures of the two times do not compare", by)
+		note("%s: traffic moved, and figures of the two times do not compare", by)
 	}
+	v.unit(note)
 	v.Guards = guards(kind, &before, &after)
 	if len(v.Guards) > 0 && v.State == Verified {
 		v.State = Regressed
@@ -146,14 +153,47 @@ func Compare(r *Recommendation, before, after Period) Verification {
 	return v
 }
 
-// traffic says whether the GPUs worked so much more or less that the times do not
-// compare.
-func traffic(before, after *Period) (moved bool, by string) {
-	if before.ActiveMS == nil || after.ActiveMS == nil || *before.ActiveMS == 0 {
-		return false, ""
+// million is how many tokens a price is said for.
+const million = 1_000_000
+
+// unit works out what a million tokens was charged in each time, and says it.
+func (v *Verification) unit(note func(string, ...any)) {
+	for _, p := range []*Period{&v.Before, &v.After} {
+		if p.Charge == nil || p.Generated == nil || *p.Generated < million || *p.Generated > math.MaxInt64 {
+			continue
+		}
+		if of, err := part(*p.Charge, million, int64(*p.Generated)); err == nil {
+			p.MillionTokens = &of
+		}
 	}
-	ratio := float64(*after.ActiveMS) / float64(*before.ActiveMS)
-	return ratio < 1-TrafficMoved || ratio > 1+TrafficMoved, fmt.Sprintf("%.2f times", ratio)
+	if b, a := v.Before.MillionTokens, v.After.MillionTokens; b != nil && a != nil && v.Before.Currency == v.After.Currency {
+		note("a million generated tokens was charged %s before and is %s now", b, a)
+	}
+}
+
+// traffic says whether so much more or less was done that the times do not compare: by
+// the tokens that an engine generated, else by how long the GPUs worked.
+func traffic(before, after *Period) (moved bool, by string) {
+	for _, w := range []struct {
+		ratio float64
+		text  string
+	}{
+		{ratio(before.Generated, after.Generated), "its engine generated %.2f times as many tokens as before"},
+		{ratio(before.ActiveMS, after.ActiveMS), "its GPUs worked %.2f times as long as before"},
+	} {
+		if w.ratio >= 0 {
+			return w.ratio < 1-TrafficMoved || w.ratio > 1+TrafficMoved, fmt.Sprintf(w.text, w.ratio)
+		}
+	}
+	return false, ""
+}
+
+// ratio is after against before, -1 where one is not known or there was nothing before.
+func ratio[T int64 | uint64](before, after *T) float64 {
+	if before == nil || after == nil || *before == 0 {
+		return -1
+	}
+	return float64(*after) / float64(*before)
 }
 
 func guards(kind Kind, before, after *Period) (worse []string) {

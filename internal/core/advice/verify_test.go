@@ -31,6 +31,14 @@ func TestCompare(t *testing.T) {
 		{"traffic fell", func(_, a *Period) { a.ActiveMS = p(int64(799)) }, NotComparable, "0.00", "traffic moved"},
 		{"traffic rose", func(_, a *Period) { a.ActiveMS = p(int64(1201)) }, NotComparable, "0.00", "traffic moved"},
 		{"a fifth is borne", func(_, a *Period) { a.ActiveMS = p(int64(1200)) }, Verified, "0.00", "neither"},
+		{"more tokens in as much time", func(b, a *Period) { b.Generated, a.Generated = p(uint64(100)), p(uint64(130)) }, NotComparable, "0.00", "1.30 times as many tokens"},
+		{"as many tokens in half the time", func(b, a *Period) {
+			b.Generated, a.Generated, a.ActiveMS = p(uint64(100)), p(uint64(110)), p(int64(500))
+		}, Verified, "0.00", "neither"},
+		{"a price of its work", func(b, a *Period) {
+			b.Generated, a.Generated, a.Charge = p(uint64(2_000_000)), p(uint64(2_000_000)), p(money.Nano(80))
+		}, Verified, "0.00", "was charged 0.00000005 before and is 0.00000004 now"},
+		{"too few for a price", func(b, a *Period) { b.Generated, a.Generated = p(uint64(999_999)), p(uint64(999_999)) }, Verified, "0.00", "neither"},
 		{"it is gone", func(_, a *Period) { a.SeenMS = 0 }, NotComparable, "0.00", "not there"},
 		{"it was not there", func(b, _ *Period) { b.SeenMS = 0 }, NotComparable, "0.00", "not there"},
 		{"two currencies", func(_, a *Period) { a.Currency = "EUR" }, Verified, "", "USD and EUR"},

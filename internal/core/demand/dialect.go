@@ -27,6 +27,8 @@ type dialect struct {
 	hitRate, poolTokens, blocks, perBlock, requestLimit []string
 	// poolGB is the pool in units of 10^9 bytes.
 	poolGB []string
+	// generated are tokens that were generated: the work that was done.
+	generated []string
 	// paused are requests that lost their memory and wait for it again.
 	paused []string
 	// more reads what is no plain value.
@@ -49,6 +51,7 @@ var vllm = dialect{
 	hits:        []string{"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"},
 	queries:     []string{"vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"},
 	hitRate:     []string{"vllm:gpu_prefix_cache_hit_rate"},
+	generated:   []string{"vllm:generation_tokens_total"},
 	more:        vllmSettings,
 }
 
@@ -62,6 +65,7 @@ var sglang = dialect{
 	waiting:      []string{"sglang:num_queue_reqs"},
 	preemptions:  []string{"sglang:num_retracted_requests_total"},
 	hitRate:      []string{"sglang:cache_hit_rate"},
+	generated:    []string{"sglang:generation_tokens_total"},
 	poolTokens:   []string{"sglang:max_total_num_tokens"},
 	poolGB:       []string{"sglang:kv_cache_memory_usage_gb"},
 	requestLimit: []string{"sglang:context_len"},
@@ -117,7 +121,7 @@ var wanted = func() map[string]bool {
 	out := map[string]bool{vllmConfig: true, tensorRTConfig: true, tritonBlocks: true, tritonRequests: true, tritonBatcher: true}
 	for _, d := range dialects {
 		for _, names := range [][]string{d.marks, d.use, d.running, d.waiting, d.preemptions, d.hits, d.queries, d.hitRate,
-			d.poolTokens, d.blocks, d.perBlock, d.requestLimit, d.poolGB, d.paused} {
+			d.poolTokens, d.blocks, d.perBlock, d.requestLimit, d.poolGB, d.paused, d.generated} {
 			for _, name := range names {
 				out[name] = true
 			}

@@ -27,6 +27,8 @@ type Evidence struct {
 	Hits      *uint64  `json:"prefix_hits,omitempty"`
 	Queries   *uint64  `json:"prefix_queries,omitempty"`
 	HitMax    *float64 `json:"prefix_hit_rate_max,omitempty"`
+	// Generated is how many tokens were generated.
+	Generated *uint64 `json:"generated_tokens,omitempty"`
 	// Pauses: who lost memory is among those that wait.
 	Pauses        bool  `json:"pauses,omitempty"`
 	PoolBytes     Range `json:"pool_bytes,omitzero"`
@@ -68,7 +70,7 @@ func higher[T uint64 | float64](a, b *T) *T {
 // EvidenceOf is what one record tells.
 func EvidenceOf(r *usage.EngineRecord) Evidence {
 	e := Evidence{Engine: r.Engine, Model: r.Model, Answered: r.Answered, Failed: r.Failed, WaitingKnown: r.WaitingKnown, Waited: r.Waited,
-		UseMax: r.PoolUseMax, Preempted: r.Preemptions, Hits: r.PrefixHits, Queries: r.PrefixQueries, HitMax: r.PrefixHitRateMax, Pauses: r.Pauses,
+		UseMax: r.PoolUseMax, Preempted: r.Preemptions, Hits: r.PrefixHits, Queries: r.PrefixQueries, HitMax: r.PrefixHitRateMax, Generated: r.GeneratedTokens, Pauses: r.Pauses,
 		PoolBytes: Range{r.PoolBytes, r.PoolBytes}, PoolTokens: Range{r.PoolTokens, r.PoolTokens}, RequestTokens: Range{r.RequestTokens, r.RequestTokens}, Fraction: r.MemoryFraction}
 	if r.Answered > 0 {
 		e.AnsweredMS = r.DurationMS
@@ -91,6 +93,7 @@ func (e *Evidence) Merge(o Evidence) {
 	e.WaitingKnown, e.Waited = e.WaitingKnown+o.WaitingKnown, e.Waited+o.Waited
 	e.UseMax, e.HitMax = higher(e.UseMax, o.UseMax), higher(e.HitMax, o.HitMax)
 	e.Preempted, e.Hits, e.Queries = add(e.Preempted, o.Preempted), add(e.Hits, o.Hits), add(e.Queries, o.Queries)
+	e.Generated = add(e.Generated, o.Generated)
 	e.PoolBytes, e.PoolTokens, e.RequestTokens = e.PoolBytes.with(o.PoolBytes), e.PoolTokens.with(o.PoolTokens), e.RequestTokens.with(o.RequestTokens)
 	e.Fraction = higher(e.Fraction, o.Fraction)
 }

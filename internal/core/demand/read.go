@@ -28,7 +28,7 @@ func (d *dialect) read(p Page) sample.EngineReading {
 		Engine: d.engine, PoolUse: share(p.first(d.use)), Running: count(p.first(d.running)), Waiting: count(p.first(d.waiting)),
 		Preemptions: count(p.first(d.preemptions)), PrefixHits: count(p.first(d.hits)), PrefixQueries: count(p.first(d.queries)),
 		PoolTokens: least(p.first(d.poolTokens)), RequestTokens: least(p.first(d.requestLimit)),
-		PrefixHitRate: share(p.first(d.hitRate)),
+		PrefixHitRate: share(p.first(d.hitRate)), Generated: count(p.first(d.generated)),
 	}
 	if ranks, ok := byRank(p.first(d.use)); ok {
 		r.Pools = int64(len(ranks))

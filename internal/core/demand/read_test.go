@@ -53,11 +53,13 @@ func TestRead(t *testing.T) {
 			vllm:num_preemptions_total engine=1 model_name=m 2
 			vllm:prefix_cache_queries_total engine=0 model_name=m 100
 			vllm:prefix_cache_hits_total engine=0 model_name=m 40
+			vllm:generation_tokens_total engine=0 model_name=m 7000
+			vllm:generation_tokens_total engine=1 model_name=m 8000
 			vllm:cache_config_info block_size=16 num_gpu_blocks=1000 kv_cache_size_tokens=15000 kv_cache_max_concurrency=2.0 kv_cache_memory_bytes=None gpu_memory_utilization=0.92 engine=0 1
 			vllm:cache_config_info block_size=16 num_gpu_blocks=1000 kv_cache_size_tokens=14000 kv_cache_max_concurrency=1.75 kv_cache_memory_bytes=2000000 gpu_memory_utilization=0.92 engine=1 1`,
 			sample.EngineReading{Engine: VLLM, Model: "m", Models: 1, Pools: 2, PoolUse: p(0.5), PoolTokens: p(uint64(14000)), PoolBytes: p(uint64(2_000_000)),
 				RequestTokens: p(uint64(8000)), MemoryFraction: p(0.92), Waiting: p(uint64(2)), Running: p(uint64(7)), Preemptions: p(uint64(3)),
-				PrefixHits: p(uint64(40)), PrefixQueries: p(uint64(100))}},
+				PrefixHits: p(uint64(40)), PrefixQueries: p(uint64(100)), Generated: p(uint64(15_000))}},
 		{"vLLM before 0.8", `
 			vllm:num_requests_running model_name=m 3
 			vllm:num_requests_waiting model_name=m 0

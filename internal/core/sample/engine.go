@@ -49,6 +49,8 @@ type EngineReading struct {
 	Preemptions   *uint64 `json:"preemptions,omitempty"`
 	PrefixHits    *uint64 `json:"prefix_hits,omitempty"`
 	PrefixQueries *uint64 `json:"prefix_queries,omitempty"`
+	// Generated counts tokens that were generated since the engine began.
+	Generated *uint64 `json:"generated_tokens,omitempty"`
 	// PrefixHitRate is the engine's own figure of late, 0..1, where it does not
 	// count.
 	PrefixHitRate *float64 `json:"prefix_hit_rate,omitempty"`

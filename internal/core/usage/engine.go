@@ -51,6 +51,8 @@ type EngineRecord struct {
 	PrefixHits       *uint64  `json:"prefix_hits,omitempty"`
 	PrefixQueries    *uint64  `json:"prefix_queries,omitempty"`
 	PrefixHitRateMax *float64 `json:"prefix_hit_rate_max,omitempty"`
+	// GeneratedTokens is what its counter grew by, as above.
+	GeneratedTokens *uint64 `json:"generated_tokens,omitempty"`
 	// Pauses: requests that lost their memory are told as waiting, and no
 	// counter of preemptions exists.
 	Pauses bool `json:"pauses,omitempty"`
@@ -68,7 +70,7 @@ type engineTrack struct {
 	use  int64 // sum of shares, fixed
 	seen int64 // monotonic ms
 	// What the counters showed last.
-	preemptions, hits, queries mark
+	preemptions, hits, queries, generated mark
 }
 
 // mark is the last value of a counter.
@@ -143,6 +145,7 @@ func (t *engineTrack) answer(r *sample.EngineReading) {
 	t.preemptions.grow(r.Preemptions, &s.Preemptions)
 	t.hits.grow(r.PrefixHits, &s.PrefixHits)
 	t.queries.grow(r.PrefixQueries, &s.PrefixQueries)
+	t.generated.grow(r.Generated, &s.GeneratedTokens)
 }
 
 // most is the larger of two of which either may not be known.

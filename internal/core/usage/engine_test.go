@@ -23,7 +23,7 @@ func look(sec float64, e attribution.Engine) attribution.Result {
 
 func told(use float64, waiting, preempted, hits, queries uint64) attribution.Engine {
 	return attribution.Engine{Reading: sample.EngineReading{Engine: "vllm", Model: "m", Models: 1, Pools: 1, PoolUse: &use,
-		PoolTokens: ptr(uint64(9168)), Waiting: &waiting, Running: ptr(uint64(3)), Preemptions: &preempted, PrefixHits: &hits, PrefixQueries: &queries}}
+		PoolTokens: ptr(uint64(9168)), Waiting: &waiting, Running: ptr(uint64(3)), Preemptions: &preempted, PrefixHits: &hits, PrefixQueries: &queries, Generated: ptr(queries * 1000)}}
 }
 
 // TestEngineRecords: what the looks of a window came to; counters grow from one
@@ -40,13 +40,13 @@ func TestEngineRecords(t *testing.T) {
 	}
 	want := usage.EngineRecord{Holder: pod(0), Engine: "vllm", Model: "m", Models: 1, Pools: 1, Answered: 2, Failed: 1, Problems: map[string]int64{"timeout": 1},
 		PoolUseMax: ptr(0.5), PoolUseMean: ptr(0.3125), PoolTokens: ptr(uint64(9168)), WaitingKnown: 2, Waited: 1, WaitingMax: ptr(uint64(2)), RunningMax: ptr(uint64(3)),
-		Preemptions: ptr(uint64(1)), PrefixHits: ptr(uint64(3)), PrefixQueries: ptr(uint64(10))}
+		Preemptions: ptr(uint64(1)), PrefixHits: ptr(uint64(3)), PrefixQueries: ptr(uint64(10)), GeneratedTokens: ptr(uint64(10_000))}
 	want.Span = usage.Span{StartMS: bs[0].StartMS, DurationMS: bs[0].DurationMS}
 	if diff := cmp.Diff([]usage.EngineRecord{want}, bs[0].Engines); diff != "" {
 		t.Errorf("first window (-want +got):\n%s", diff)
 	}
 	second := bs[1].Engines[0]
-	if second.Answered != 2 || *second.Preemptions != 2+1 || *second.PrefixHits != 0+2 || *second.PrefixQueries != 10 {
+	if second.Answered != 2 || *second.Preemptions != 2+1 || *second.PrefixHits != 0+2 || *second.PrefixQueries != 10 || *second.GeneratedTokens != 10_000 {
 		t.Errorf("second window: %+v", second)
 	}
 }

@@ -216,6 +216,8 @@ type AdvicePeriod struct {
 	Waited     *int64      `json:"waited,omitempty"`
 	Looks      *int64      `json:"looks,omitempty"`
 	Preempted  *uint64     `json:"preempted,omitempty"`
+	Generated  *uint64     `json:"generated_tokens,omitempty" doc:"Tokens that an engine generated."`
+	Million    *money.Nano `json:"million_tokens,omitempty" doc:"What a million of them was charged."`
 	Pods       int         `json:"pods"`
 	PodsAtOnce int         `json:"pods_at_once"`
 	StalledMS  int64       `json:"stalled_ms" doc:"Time in which kernels seemed to hang."`

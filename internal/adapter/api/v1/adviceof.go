@@ -98,6 +98,6 @@ func AdviceVerdictOf(v *inquiry.Verdict) AdviceVerdict {
 }
 
 func periodOf(p *advice.Period) AdvicePeriod {
-	return AdvicePeriod{start(p.FromMS), start(p.ToMS), p.SeenMS, p.Currency, p.Charge, p.Nodes, p.Idle, p.ActiveMS, p.Waited, p.Looks, p.Preempted, p.Pods, p.PodsAtOnce, p.StalledMS, orEmpty(p.Policies),
+	return AdvicePeriod{start(p.FromMS), start(p.ToMS), p.SeenMS, p.Currency, p.Charge, p.Nodes, p.Idle, p.ActiveMS, p.Waited, p.Looks, p.Preempted, p.Generated, p.MillionTokens, p.Pods, p.PodsAtOnce, p.StalledMS, orEmpty(p.Policies),
 		list(p.Prices, func(m *advice.MachinePrice) string { return m.Machine + ": " + m.Text() })}
 }
