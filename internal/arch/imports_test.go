@@ -9,7 +9,7 @@ import (
 
 // coreOrder is the one-way order inside core: a package may import those
 // before it.
-var coreOrder = []string{"access", "money", "bill", "gpu", "workload", "sample", "attribution", "usage", "signal", "demand", "activity", "journal", "expect", "pricing", "allocation", "ledger", "report", "rating", "counterfactual", "packing", "advice", "advisor", "scene", "inquiry", "guard"}
+var coreOrder = []string{"wording", "access", "money", "bill", "gpu", "workload", "sample", "attribution", "usage", "signal", "demand", "activity", "journal", "expect", "pricing", "allocation", "ledger", "report", "rating", "counterfactual", "packing", "advice", "advisor", "scene", "inquiry", "guard"}
 
 // shared are adapters that only convert shapes, read their fields or say texts in
 // another language; other adapters may use them.

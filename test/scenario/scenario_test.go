@@ -81,7 +81,7 @@ func understood(t *testing.T, r attribution.Result) {
 			said = append(said, f.Evidence...)
 		}
 		for _, text := range said {
-			if s, ok := attribution.Understand(text); !ok || s.Text() != text {
+			if s, ok := attribution.Wording.Understand(text); !ok || attribution.Wording.Text(s) != text {
 				t.Errorf("%s says %q, which is none of attribution.Sentences (%+v)", f.Kind, text, s)
 			}
 		}

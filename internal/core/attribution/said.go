@@ -2,14 +2,7 @@
 
 package attribution
 
-import "strings"
-
-// Said is what a sentence of a finding says, for those who put it into another
-// language: which sentence it is, and what stands in its gaps.
-type Said struct {
-	Code   string            `json:"code"`
-	Values map[string]string `json:"values,omitempty"`
-}
+import "github.com/gputally/gputally/internal/core/wording"
 
 // Sentences are the details and the evidence that findings are written in, by code,
 // with {gaps}. They are read back from the text, so that records of any age are
@@ -63,75 +56,5 @@ var Sentences = map[string]string{
 	"clock":              "the wall clock moved by {ms} ms against the monotonic clock; no time was lost or counted twice",
 }
 
-// pattern is a sentence cut at its gaps: gaps[i] stands between texts[i] and the next.
-type pattern struct {
-	code        string
-	texts, gaps []string
-	fixed       int // how many of its letters stand
-}
-
-var patterns = func() (out []pattern) {
-	for code, text := range Sentences {
-		p := pattern{code: code}
-		for {
-			before, rest, found := strings.Cut(text, "{")
-			p.texts, p.fixed = append(p.texts, before), p.fixed+len(before)
-			if !found {
-				break
-			}
-			gap, after, _ := strings.Cut(rest, "}")
-			p.gaps, text = append(p.gaps, gap), after
-		}
-		out = append(out, p)
-	}
-	return out
-}()
-
-// Understand reads a sentence of a finding back. Of several that it may be it is the
-// one with most that stands.
-func Understand(text string) (out Said, ok bool) {
-	best := -1
-	for i := range patterns {
-		p := &patterns[i]
-		if p.fixed <= best {
-			continue
-		}
-		if values, fits := p.read(text); fits {
-			out, ok, best = Said{p.code, values}, true, p.fixed
-		}
-	}
-	return out, ok
-}
-
-func (p *pattern) read(text string) (map[string]string, bool) {
-	rest, found := strings.CutPrefix(text, p.texts[0])
-	if !found || len(p.gaps) == 0 {
-		return nil, found && rest == ""
-	}
-	values := make(map[string]string, len(p.gaps))
-	for i, gap := range p.gaps {
-		next, at := p.texts[i+1], len(rest)
-		switch {
-		case i < len(p.gaps)-1:
-			at = strings.Index(rest, next)
-		case strings.HasSuffix(rest, next):
-			at = len(rest) - len(next)
-		default:
-			at = -1
-		}
-		if at < 0 {
-			return nil, false
-		}
-		values[gap], rest = rest[:at], rest[at+len(next):]
-	}
-	return values, true
-}
-
-// Text is the sentence again.
-func (s Said) Text() string {
-	text := Sentences[s.Code]
-	for gap, v := range s.Values {
-		text = strings.ReplaceAll(text, "{"+gap+"}", v)
-	}
-	return text
-}
+// Wording reads what findings say.
+var Wording = wording.New(Sentences)

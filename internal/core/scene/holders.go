@@ -106,6 +106,6 @@ func findingOf(f *attribution.Finding) FleetFinding {
 
 // factOf is a sentence as it is understood.
 func factOf(text string) FindingFact {
-	s, _ := attribution.Understand(text)
+	s, _ := attribution.Wording.Understand(text)
 	return FindingFact{s.Code, s.Values}
 }

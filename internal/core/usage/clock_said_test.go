@@ -12,7 +12,7 @@ import (
 // language, too.
 func TestClockStepIsUnderstood(t *testing.T) {
 	f := clockStep(-90_000)
-	if s, ok := attribution.Understand(f.Detail); !ok || s.Code != "clock" || s.Values["ms"] != "-90000" || s.Text() != f.Detail {
+	if s, ok := attribution.Wording.Understand(f.Detail); !ok || s.Code != "clock" || s.Values["ms"] != "-90000" || attribution.Wording.Text(s) != f.Detail {
 		t.Errorf("%q: %+v, %v", f.Detail, s, ok)
 	}
 }
