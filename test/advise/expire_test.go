@@ -58,7 +58,7 @@ func TestExpiry(t *testing.T) {
 			if err != nil || len(all) != 1 {
 				t.Fatalf("%v, %v", all, err)
 			}
-			if all[0].State != c.state || (all[0].Why == "") != (c.why == "") || !strings.Contains(all[0].Why, c.why) {
+			if all[0].State != c.state || (len(all[0].Why) == 0) != (c.why == "") || !strings.Contains(strings.Join(all[0].Why, "; "), c.why) {
 				t.Errorf("%s, %q; want %s, %q", all[0].State, all[0].Why, c.state, c.why)
 			}
 			again := w.advice(inquiry.AdviceQuery{})

@@ -125,11 +125,7 @@ func (h *handler) decisions(ctx context.Context, _ *struct{}) (v1.AdviceDecision
 	if err != nil {
 		return v1.AdviceDecisions{}, err
 	}
-	out := v1.AdviceDecisions{Decisions: []v1.AdviceDecision{}}
-	for i := range all {
-		out.Decisions = append(out.Decisions, v1.AdviceDecisionOf(&all[i]))
-	}
-	return out, nil
+	return v1.AdviceDecisionsOf(all), nil
 }
 
 // AdvicePath is a recommendation in a path.

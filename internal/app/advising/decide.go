@@ -108,21 +108,21 @@ func (d decisions) mark(r *advice.Recommendation, nowMS int64) (inquiry.Decision
 // stateAt is how a decision stands, and why it is expired. now is what the workload is like,
 // nil where that is not known. What was dismissed for good stays so, and what was made is
 // made.
-func stateAt(d *inquiry.Decision, nowMS int64, now *advice.Standing) (state advice.State, why string) {
+func stateAt(d *inquiry.Decision, nowMS int64, now *advice.Standing) (state advice.State, why []string) {
 	day := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
 	switch changed := d.Recommendation.Stood.Changed(now); {
 	case d.State == advice.Accepted && d.AppliedMS > 0:
-		return advice.Applied, ""
+		return advice.Applied, nil
 	case d.State == advice.Dismissed && d.UntilMS == 0:
-		return d.State, ""
+		return d.State, nil
 	case d.State == advice.Dismissed && d.UntilMS <= nowMS:
-		return advice.Expired, "it was dismissed until " + day(d.UntilMS)
+		return advice.Expired, []string{advice.Say("expired_dismissed", day(d.UntilMS))}
 	case d.State == advice.Accepted && d.Recommendation.ExpiresMS > 0 && d.Recommendation.ExpiresMS <= nowMS:
-		return advice.Expired, "the advice held until " + day(d.Recommendation.ExpiresMS)
-	case changed != "":
+		return advice.Expired, []string{advice.Say("expired_held", day(d.Recommendation.ExpiresMS))}
+	case len(changed) > 0:
 		return advice.Expired, changed
 	}
-	return d.State, ""
+	return d.State, nil
 }
 
 // Decide keeps what somebody says to a recommendation of today, or adds to what was

@@ -5,7 +5,6 @@ package advising
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -90,7 +89,7 @@ func (f *knownFleet) shareTrial(group []*advisor.Case, r *advice.Recommendation)
 // tried is a trial; nil, and the charge not known, where nothing can be tried.
 func tried(r *advice.Recommendation, t *advisor.Trial) *trial {
 	if t == nil {
-		r.Money = charged(r.Money, nil, "not known: what would have been recorded under the change cannot be told")
+		r.Money = charged(r.Money, nil, advice.Say("charge_untold"))
 		return nil
 	}
 	what, err := json.Marshal([]any{r.ID, r.Proposed, r.Money})
@@ -143,18 +142,19 @@ func (s *Service) divideAgain(ctx context.Context, trials []*trial, p allocation
 // settle scales what was found to a month.
 func (t *trial) settle(policy string) {
 	if t.hours == 0 {
-		t.rec.Money = charged(t.rec.Money, nil, "not known: "+t.why(policy))
+		t.rec.Money = charged(t.rec.Money, nil, t.why(policy))
 		return
 	}
 	fell, err := t.Month(t.fell, t.ms)
 	if err != nil {
-		t.rec.Money = charged(t.rec.Money, nil, "not known: "+err.Error())
+		t.rec.Money = charged(t.rec.Money, nil, advice.Say("charge_too_large", err))
 		return
 	}
 	day := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
-	note := fmt.Sprintf("%d recorded hours from %s to %s divided again under %q", t.hours, day(t.Hours[0]), day(t.Hours[len(t.Hours)-1]), policy)
+	from, to := day(t.Hours[0]), day(t.Hours[len(t.Hours)-1])
+	note := advice.Say("divided", t.hours, from, to, policy)
 	if out := t.left + t.gone + t.dark + t.broken; out > 0 {
-		note += fmt.Sprintf("; %d more could not be", out)
+		note = advice.Say("divided_some", t.hours, from, to, policy, out)
 	}
 	t.rec.Money = charged(t.rec.Money, &fell, note)
 }
@@ -163,11 +163,11 @@ func (t *trial) settle(policy string) {
 func (t *trial) why(policy string) string {
 	switch {
 	case t.gone > 0:
-		return fmt.Sprintf("of the %d hours to divide again under %q no records are left", t.gone, policy)
+		return advice.Say("charge_gone", t.gone, policy)
 	case t.broken > 0:
-		return "the hours to divide again could not be divided; the server's log says why"
+		return advice.Say("charge_broken")
 	case t.dark > 0:
-		return "the hours to divide again have no price, or several currencies"
+		return advice.Say("charge_unpriced")
 	}
-	return fmt.Sprintf("in the %d hours to divide again others held memory there, too, or what was recorded does not fit the change", t.left)
+	return advice.Say("charge_others", t.left)
 }

@@ -42,7 +42,7 @@ func (s *Service) Verify(ctx context.Context, id string, appliedMS int64) (inqui
 	out := inquiry.Verdict{Decision: d}
 	out.Decision.AppliedMS = appliedMS
 	if days < 1 {
-		out.State, out.Notes = advice.TooEarly, []string{"less than a day has passed since " + at.Format(time.RFC3339)}
+		out.State, out.Notes = advice.TooEarly, []string{advice.Say("too_early", at.Format(time.RFC3339))}
 		return out, nil
 	}
 	before, err := s.period(ctx, &d.Recommendation.Target, at.AddDate(0, 0, -verifyDays), at.AddDate(0, 0, days-verifyDays))
@@ -59,7 +59,7 @@ func (s *Service) Verify(ctx context.Context, id string, appliedMS int64) (inqui
 	}
 	if days < verifyDays {
 		out.State = advice.TooEarly
-		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d days have passed: these are figures on the way", days, verifyDays))
+		out.Notes = append(out.Notes, advice.Say("on_the_way", days, verifyDays))
 	}
 	return out, nil
 }

@@ -3,8 +3,6 @@
 package advice
 
 import (
-	"fmt"
-
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
 )
@@ -33,22 +31,22 @@ func FewerGPUs(s Subject, uses []PartitionUse) (Recommendation, error) {
 	for _, u := range uses {
 		switch {
 		case u.PeakBytes == nil || u.BusyMost == nil:
-			r.Refusals = append(r.Refusals, Refusal{NoSignal, "memory and activity of " + u.Partition, "without both nobody can say that it was never used"})
+			r.Refusals = append(r.Refusals, lack(NoSignal, Say("activity_of", u.Partition), Say("both_needed")))
 		case *u.PeakBytes == 0 && u.Holders > 1:
-			r.Refusals = append(r.Refusals, Refusal{Indivisible, "activity of the workload alone on " + u.Partition, "others hold it, too"})
+			r.Refusals = append(r.Refusals, lack(Indivisible, Say("alone_on", u.Partition), Say("others_hold")))
 		case u.never():
 			idle = append(idle, u.Partition)
 		}
 	}
 	if len(idle) == 0 {
-		return r.refuse(Refusal{NoFit, fmt.Sprintf("a GPU that was never used: %d of %d", len(idle), len(uses)), "little use is none of this"}), nil
+		return r.refuse(lack(NoFit, Say("never_used", len(idle), len(uses)), Say("little_use"))), nil
 	}
 	for _, p := range idle {
-		r.Evidence = append(r.Evidence, Evidence{"held_bytes and busy of " + p, "max", 0, "", gpu.Measured})
+		r.Evidence = append(r.Evidence, Evidence{Say("held_busy_of", p), "max", 0, "", gpu.Measured})
 	}
-	r.Risk = Risk{Restart: true, Notes: []string{"ask the owner: the parallel degree must divide heads and batch", "one GPU less of a node gives no node back"}}
+	r.Risk = Risk{Restart: true, Notes: []string{Say("ask_parallel"), Say("one_less")}}
 	if len(idle) == len(uses) {
-		r.Risk.Notes = []string{"ask the owner what the GPU is for: none of it was ever used"}
+		r.Risk.Notes = []string{Say("ask_unused")}
 	}
 	m, err := s.unusedMoney(len(idle))
 	return r.finish(&s, Change{Resource: s.Current.Resource, With: idle}, m), err

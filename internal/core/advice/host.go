@@ -5,7 +5,6 @@ package advice
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/money"
@@ -73,7 +72,7 @@ func HostRequest(s Subject, use HostUse, hosts ...Host) (Recommendation, error) 
 	r.Refusals = s.gates()
 	r.Current.CPUMilli, r.Current.HostBytes = use.Request.CPUMilli, use.Request.MemoryBytes
 	if len(hosts) == 0 {
-		r.Refusals = append(r.Refusals, Refusal{NoSignal, "what the node may give to pods, and what its other pods ask for", "agents of this version send it where they may read pods and nodes: update them, and wait for a day"})
+		r.Refusals = append(r.Refusals, lack(NoSignal, Say("node_shares"), Say("update_agents")))
 	}
 	least := use.least()
 	if least == use.Request {
@@ -84,14 +83,13 @@ func HostRequest(s Subject, use HostUse, hosts ...Host) (Recommendation, error) 
 	}
 	use.evidence(&r)
 	want, before, after := use.enough(hosts, least)
-	r.Tests = append(r.Tests, Test{Of: want.text(use.Request), Name: "stranded GPUs", Sum: fmt.Sprintf("%d before", before), Value: float64(after), Limit: float64(before - 1), Holds: after < before})
+	r.Tests = append(r.Tests, Test{Of: want.text(use.Request), Name: Say("stranded_gpus"), Sum: Say("before", before), Value: float64(after), Limit: float64(before - 1), Holds: after < before})
 	if after >= before {
-		return r.refuse(Refusal{NoCapacityEffect, "a GPU that a smaller request would free", "CPU and memory are not what limits these nodes"}), nil
+		return r.refuse(lack(NoCapacityEffect, Say("freeing_request"), Say("not_limiting"))), nil
 	}
-	r.Risk = Risk{Restart: true, Notes: []string{"loading data takes CPU in bursts: watch GPU activity after the change",
-		"a smaller request of another workload on these nodes may free the same GPUs: what is freed is not to be added up"}}
+	r.Risk = Risk{Restart: true, Notes: []string{Say("bursts"), Say("same_gpus")}}
 	if use.PendingMS > 0 {
-		r.Risk.Notes = append(r.Risk.Notes, fmt.Sprintf("such pods waited %.1f hours for a place in this time; those that never got one are not counted", float64(use.PendingMS)/3_600_000))
+		r.Risk.Notes = append(r.Risk.Notes, Say("pods_waited", fmt.Sprintf("%.1f", float64(use.PendingMS)/3_600_000)))
 	}
 	m, err := s.hostMoney(hosts, use.Request, want, use.PendingMS)
 	out := Change{CPUMilli: want.CPUMilli, HostBytes: want.MemoryBytes}
@@ -122,9 +120,9 @@ func (u *HostUse) least() HostShare {
 // nothing is why no request can be lowered.
 func (u *HostUse) nothing() Refusal {
 	if u.P999Milli == nil && u.MostBytes == nil || u.Request == (HostShare{}) {
-		return Refusal{NoSignal, "what CPU and memory the pods use and ask for", "the agent reads it from their cgroups"}
+		return lack(NoSignal, Say("host_use"), Say("cgroups"))
 	}
-	return Refusal{NoFit, "a smaller request that holds what is used", "the pods use what they ask for"}
+	return lack(NoFit, Say("smaller_request"), Say("use_all"))
 }
 
 func (u *HostUse) evidence(r *Recommendation) {
@@ -150,14 +148,13 @@ func (u *HostUse) enough(hosts []Host, least HostShare) (want HostShare, before,
 
 // text is what of a request is another one than before.
 func (h HostShare) text(before HostShare) string {
-	var parts []string
-	if h.CPUMilli != before.CPUMilli {
-		parts = append(parts, fmt.Sprintf("%d CPUs", h.CPUMilli/1000))
+	switch {
+	case h.MemoryBytes == before.MemoryBytes:
+		return Say("cpus", h.CPUMilli/1000)
+	case h.CPUMilli == before.CPUMilli:
+		return gib(h.MemoryBytes)
 	}
-	if h.MemoryBytes != before.MemoryBytes {
-		parts = append(parts, gib(h.MemoryBytes))
-	}
-	return strings.Join(parts, ", ")
+	return Say("cpus_memory", h.CPUMilli/1000, gib(h.MemoryBytes))
 }
 
 // wholeCores is what was used with the margin, a core at least, rounded up.

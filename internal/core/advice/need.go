@@ -29,17 +29,17 @@ func (s *Subject) memory(r *Recommendation) (need uint64, ok bool) {
 		return s.pooled(r)
 	}
 	if s.PeakBytes == nil || s.PeakGrade == gpu.Unmeasured || s.PeakGrade == gpu.Skewed || s.PeakGrade == gpu.Indivisible {
-		r.Refusals = append(r.Refusals, Refusal{NoSignal, "the size of what it holds", "see the grade of the holding: the driver did not give it"})
+		r.Refusals = append(r.Refusals, lack(NoSignal, Say("size_held"), Say("size_grade")))
 		return 0, false
 	}
 	own := *s.PeakBytes
 	if s.LeakBytes > own || own > s.Device.CapacityBytes {
-		r.Refusals = append(r.Refusals, Refusal{Skewed, fmt.Sprintf("a sound peak: %s held on a card of %s, of which %s leaked", gib(own), gib(s.Device.CapacityBytes), gib(s.LeakBytes)), "see the findings of the node"})
+		r.Refusals = append(r.Refusals, lack(Skewed, Say("sound_peak", gib(own), gib(s.Device.CapacityBytes), gib(s.LeakBytes)), Say("node_findings")))
 		return 0, false
 	}
 	if s.LeakBytes > 0 {
 		own -= s.LeakBytes
-		r.Refusals = append(r.Refusals, Refusal{LeakPresent, gib(s.LeakBytes) + " on its partition are of a pod without a grant there", "end the leak first (see findings)"})
+		r.Refusals = append(r.Refusals, lack(LeakPresent, Say("leaked", gib(s.LeakBytes)), Say("end_leak")))
 	}
 	need, ok = withMargin(own)
 	r.Need.HardBytes = &need
@@ -58,7 +58,7 @@ func (s *Subject) figure(r *Recommendation, name string, spread *signal.Spread) 
 	if !ok || float64(read) < MinMeasured*float64(read+spread.UnreadMS) || v > 1 {
 		return 0, false
 	}
-	r.Evidence = append(r.Evidence, Evidence{name, fmt.Sprintf("p%d of minutes", s.Work.permille()/10), v, "ratio", gpu.Measured})
+	r.Evidence = append(r.Evidence, Evidence{name, Say("percentile_minutes", s.Work.permille()/10), v, "ratio", gpu.Measured})
 	return v, true
 }
 
@@ -71,7 +71,7 @@ func (s *Subject) work(r *Recommendation) (sm, dram float64, ok bool) {
 	sm, haveSM := s.figure(r, "sm_active", &s.SM)
 	dram, haveDRAM := s.figure(r, "dram_active", &s.DRAM)
 	if !haveSM || !haveDRAM {
-		r.Refusals = append(r.Refusals, Refusal{NoSignal, "SM and DRAM activity between 0 and 1", "Hopper and later give them to the agent; before, DCGM's profiling metrics do"})
+		r.Refusals = append(r.Refusals, lack(NoSignal, Say("sm_dram"), Say("hopper_them")))
 		return 0, 0, false
 	}
 	r.Need.SM, r.Need.DRAM = &sm, &dram
@@ -82,7 +82,7 @@ func gib(n uint64) string { return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30)) }
 
 // memoryTest is need against what there is.
 func memoryTest(of string, need, have uint64) Test {
-	return Test{Of: of, Name: "memory", Sum: gib(need) + " of " + gib(have), Value: float64(need), Limit: float64(have), Unit: "bytes", Holds: need <= have}
+	return Test{Of: of, Name: Say("memory"), Sum: Say("needs", gib(need), gib(have)), Value: float64(need), Limit: float64(have), Unit: "bytes", Holds: need <= have}
 }
 
 func test(of, name string, value, limit float64, sum string) Test {

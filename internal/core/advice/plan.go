@@ -53,12 +53,12 @@ func MakePlan(members []Recommendation, returns, adds []Node, currency string, n
 		p.Returns = append(p.Returns, n.Name)
 		if n.CommittedUntilMS > nowMS {
 			until := time.UnixMilli(n.CommittedUntilMS).UTC().Format(time.DateOnly)
-			p.Refusals = append(p.Refusals, Refusal{Committed, n.Name + " is paid until " + until, "use it for something else until then"})
+			p.Refusals = append(p.Refusals, lack(Committed, Say("paid_until", n.Name, until), Say("use_else")))
 			continue
 		}
 		if n.Unpriced {
 			unknown = true
-			p.Refusals = append(p.Refusals, Refusal{NoPrice, "the price of " + n.Name, noPrice().HowToGet})
+			p.Refusals = append(p.Refusals, lack(NoPrice, Say("price_of", n.Name), Say("add_row")))
 			continue
 		}
 		if err := addMonth(&cash, n.Hour); err != nil {

@@ -30,7 +30,7 @@ func SmallerPool(s Subject) (Recommendation, error) {
 	r := begin(KindPool, &s)
 	r.Refusals = s.gates()
 	if s.Engine == "" {
-		return r.refuse(Refusal{NoCapacityEffect, "an engine that takes memory in advance", "what it holds is what it needs"}), nil
+		return r.refuse(lack(NoCapacityEffect, Say("engine_ahead"), Say("held_needed"))), nil
 	}
 	demand, ok := s.pooled(&r)
 	if !ok || blocked(r.Refusals) {
@@ -43,15 +43,15 @@ func SmallerPool(s Subject) (Recommendation, error) {
 	then := hundredths(demand, s.Pool.TotalBytes)
 	before, after := now.Of(s.Pool.TotalBytes), then.Of(s.Pool.TotalBytes)
 	text := fmt.Sprintf("%.2f", float64(then.Num)/100)
-	t := Test{Of: text, Name: "below what is set", Sum: gib(after) + " of " + gib(before), Value: float64(after), Limit: float64(before), Unit: "bytes", Holds: after < before}
+	t := Test{Of: text, Name: Say("below_set"), Sum: Say("sets", gib(after), gib(before)), Value: float64(after), Limit: float64(before), Unit: "bytes", Holds: after < before}
 	r.Tests = append(r.Tests, t)
 	if !t.Holds {
-		return r.refuse(Refusal{NoFit, "a fraction below " + s.Current.Fraction, "the pool is not larger than what is needed"}), nil
+		return r.refuse(lack(NoFit, Say("fraction_below", s.Current.Fraction), Say("pool_needed"))), nil
 	}
 	r.Evidence = append(r.Evidence, Evidence{"freed_inside_grant", "difference", float64(before - after), "bytes", gpu.Estimated})
 	r.Refusals = append(r.Refusals, s.latency()...)
-	r.Refusals = append(r.Refusals, Refusal{NoCapacityEffect, "a smaller grant: this one keeps the whole device whatever is in it", "combine it with sharing, a MIG profile or a smaller card"})
-	r.Risk = Risk{Restart: true, Notes: []string{"too small a pool is no error but preemption and recomputing: watch preemptions and time to first token"}}
+	r.Refusals = append(r.Refusals, lack(NoCapacityEffect, Say("smaller_grant"), Say("combine")))
+	r.Risk = Risk{Restart: true, Notes: []string{Say("preemption")}}
 	var m *Money
 	if s.Price != nil {
 		m = s.Price.money(Enabler)
@@ -68,11 +68,11 @@ func (s *Subject) pooled(r *Recommendation) (uint64, bool) {
 		return 0, false
 	}
 	if p == nil || p.UsageMax == nil || p.PoolBytes == 0 || p.TotalBytes == 0 || *p.UsageMax < 0 || *p.UsageMax > 1 || math.IsNaN(*p.UsageMax) {
-		r.Refusals = append(r.Refusals, Refusal{PreallocatedUnknown, "how much of its pool " + s.Engine + " uses", "have its metrics read (an annotation on the pod), and the pool's size from its log or arguments"})
+		r.Refusals = append(r.Refusals, lack(PreallocatedUnknown, Say("pool_used", s.Engine), Say("read_metrics")))
 		return 0, false
 	}
 	r.Refusals = append(r.Refusals, p.refusals()...)
-	r.Evidence = append(r.Evidence, Evidence{"kv_cache_usage", "max of scrapes", *p.UsageMax, "ratio", gpu.Estimated})
+	r.Evidence = append(r.Evidence, Evidence{"kv_cache_usage", Say("max_scrapes"), *p.UsageMax, "ratio", gpu.Estimated})
 	cache := max(uint64(math.Ceil(PoolHeadroom**p.UsageMax*float64(p.PoolBytes))), p.RequestBytes)
 	fixed := p.FixedBytes
 	r.Need.HardBytes, r.Need.SoftBytes = &fixed, &cache
@@ -82,17 +82,17 @@ func (s *Subject) pooled(r *Recommendation) (uint64, bool) {
 // refusals are why usage of the pool does not tell what is needed of it.
 func (p *Pool) refusals() (out []Refusal) {
 	if p.Expected <= 0 || float64(p.Scrapes) < MinMeasured*float64(p.Expected) {
-		out = append(out, Refusal{Coverage, fmt.Sprintf("%d of %d scrapes of the engine succeeded", p.Scrapes, p.Expected), "see why its metrics could not be read"})
+		out = append(out, lack(Coverage, Say("scrapes", p.Scrapes, p.Expected), Say("why_unread")))
 	}
 	if p.Preemptions > 0 || float64(p.Scrapes-p.Waiting) < CalmScrapes*float64(p.Scrapes) {
-		out = append(out, Refusal{Saturated, fmt.Sprintf("time without waiting: in %d of %d scrapes requests waited, %d were preempted", p.Waiting, p.Scrapes, p.Preemptions), "the pool is too small at peaks: add a replica or memory"})
+		out = append(out, lack(Saturated, Say("no_calm", p.Waiting, p.Scrapes, p.Preemptions), Say("pool_peaks")))
 	}
 	if p.HitRate == nil || *p.HitRate >= HitRateMost {
-		had := "the hit rate of the prefix cache"
+		had := Say("hit_rate")
 		if p.HitRate != nil {
-			had = fmt.Sprintf("what the prefix cache needs: %s of its queries hit, and usage does not count it", percent(*p.HitRate))
+			had = Say("cache_needs", fmt.Sprintf("%.1f", *p.HitRate*100))
 		}
-		out = append(out, Refusal{PrefixCache, had, "try 20 % less pool for a day and watch time to first token"})
+		out = append(out, lack(PrefixCache, had, Say("try_less")))
 	}
 	return out
 }

@@ -45,22 +45,22 @@ func SmallerProfile(s Subject, profiles []Profile) (Recommendation, error) {
 		m, err := s.sliceMoney(p)
 		return r.finish(&s, Change{Resource: "nvidia.com/mig-" + p.Name, Profile: p.Name, Count: 1}, m), err
 	}
-	return r.refuse(Refusal{NoFit, "a smaller profile that holds what is needed", "the tests say what each profile lacks"}), nil
+	return r.refuse(lack(NoFit, Say("smaller_profile"), Say("profile_tests"))), nil
 }
 
 // divisible refuses what cannot run on a MIG instance.
 func (s *Subject) divisible(profiles []Profile) (out []Refusal) {
 	switch {
 	case s.Device.Slices == 0 || s.Device.SMs == 0 || len(profiles) == 0:
-		out = append(out, Refusal{MIGUnsupported, "MIG profiles of the card", "not every model has MIG, and the driver must know its profiles"})
+		out = append(out, lack(MIGUnsupported, Say("mig_profiles"), Say("mig_models")))
 	case s.IPC:
-		out = append(out, Refusal{MIGUnsupported, "a workload without CUDA IPC", "MIG instances do not share memory between them"})
+		out = append(out, lack(MIGUnsupported, Say("no_ipc"), Say("mig_apart")))
 	}
 	if s.GPUs > 1 {
-		out = append(out, Refusal{MultiGPU, fmt.Sprintf("a workload on one GPU: it has %d", s.GPUs), "MIG instances have no peer-to-peer access, and one process sees one of them"})
+		out = append(out, lack(MultiGPU, Say("one_gpu_has", s.GPUs), Say("no_peer")))
 	}
 	if s.Graphics {
-		out = append(out, Refusal{Graphics, "a profile with graphics (+gfx)", "a MIG instance runs compute only, unless its profile says otherwise"})
+		out = append(out, lack(Graphics, Say("graphics"), Say("compute_only")))
 	}
 	return out
 }
@@ -84,15 +84,14 @@ func (s *Subject) fits(p Profile, need uint64, sm, dram float64) []Test {
 	dramThere := dram * float64(s.slices()) / float64(p.Slices) / signal.DRAMPeak
 	return []Test{
 		memoryTest(p.Name, need, p.Bytes),
-		test(p.Name, "sm", smThere, SMMost, fmt.Sprintf("%.3f × %d / %d SMs", sm, s.sms(), p.SMs)),
-		test(p.Name, "dram", dramThere, LoadMost, fmt.Sprintf("%.3f × %d / %d slices / %.2f", dram, s.slices(), p.Slices, signal.DRAMPeak)),
+		test(p.Name, "sm", smThere, SMMost, Say("sms_of", fmt.Sprintf("%.3f", sm), s.sms(), p.SMs)),
+		test(p.Name, "dram", dramThere, LoadMost, Say("slices_of", fmt.Sprintf("%.3f", dram), s.slices(), p.Slices, fmt.Sprintf("%.2f", signal.DRAMPeak))),
 	}
 }
 
 func (s *Subject) slower(p Profile) Risk {
 	return Risk{SlowdownBound: float64(s.sms()) / float64(p.SMs), Restart: true,
-		Notes: []string{"an average cannot see latency: a kernel that fills every SM now may take as long as the bound says",
-			"making or changing instances needs the GPU's pods gone"}}
+		Notes: []string{Say("average_latency"), Say("pods_gone")}}
 }
 
 // sliceMoney is the money of moving to a profile. The card is paid as before: it

@@ -67,11 +67,11 @@ func IdleReclaim(s Subject, minutes []Minute, how Reclaim) (Recommendation, erro
 	r := begin(KindReclaim, &s)
 	r.Refusals = s.gates()
 	if how.MinReplicas > 0 {
-		r.Refusals = append(r.Refusals, Refusal{OptedOut, fmt.Sprintf("leave to stop it: at least %d replicas are asked for", how.MinReplicas), "lower the minimum first"})
+		r.Refusals = append(r.Refusals, lack(OptedOut, Say("min_replicas", how.MinReplicas), Say("lower_minimum")))
 	}
 	r.Refusals = append(r.Refusals, s.alone()...)
 	if !told(minutes, s.Work) {
-		r.Refusals = append(r.Refusals, Refusal{NoSignal, "activity of the GPU, use of the CPU and, of a server, its requests", "low CPU or a quiet network say nothing of a GPU: have the missing one read"})
+		r.Refusals = append(r.Refusals, lack(NoSignal, Say("idle_signs"), Say("quiet")))
 	}
 	if blocked(r.Refusals) {
 		return r.refuse(), nil
@@ -88,11 +88,10 @@ func IdleReclaim(s Subject, minutes []Minute, how Reclaim) (Recommendation, erro
 		}
 	}
 	if chosen.StoppedMS == 0 {
-		return r.refuse(Refusal{NoFit, "idle time longer than the wait", "it was in use throughout"}), nil
+		return r.refuse(lack(NoFit, Say("idle_longer"), Say("in_use"))), nil
 	}
 	r.Evidence = append(r.Evidence, Evidence{"stopped", "replay", float64(chosen.StoppedMS) / float64(hourMS), "hours", gpu.Measured})
-	r.Risk = Risk{Restart: true, Notes: []string{fmt.Sprintf("%d restarts in %d days", chosen.Stops, (s.ToMS-s.FromMS)/dayMS),
-		"state that is not saved is lost: tell the owner first, stop only with consent"}}
+	r.Risk = Risk{Restart: true, Notes: []string{Say("restarts", chosen.Stops, (s.ToMS-s.FromMS)/dayMS), Say("state_lost")}}
 	m, err := s.reclaimMoney(chosen, how)
 	return r.finish(&s, Change{Idle: fmt.Sprintf("%dm", how.Propose/60_000)}, m), err
 }

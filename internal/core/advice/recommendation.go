@@ -202,5 +202,5 @@ func (r Recommendation) refuse(more ...Refusal) Recommendation {
 }
 
 func noPrice() Refusal {
-	return Refusal{NoPrice, "the price of the node", "add a row for it to the price book (gputally price show NODE says which is missing)"}
+	return lack(NoPrice, Say("price_node"), Say("add_row"))
 }

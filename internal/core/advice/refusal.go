@@ -38,11 +38,17 @@ const (
 // beside are the codes that limit advice and do not prevent it.
 var beside = []Code{LatencyUnknown, LeakPresent, NoCapacityEffect, Committed, NoPrice}
 
-// Refusal is a code, what is missing, and how to get it.
+// Refusal is a code, what is missing, and how to get it, in sentences of Wording.
 type Refusal struct {
 	Code     Code   `json:"code"`
 	Missing  string `json:"missing"`
 	HowToGet string `json:"how_to_get"`
+	// Of is the one of several workloads that it is of, "" where there is one.
+	Of string `json:"of,omitempty"`
+}
+
+func lack(c Code, missing, how string) Refusal {
+	return Refusal{Code: c, Missing: missing, HowToGet: how}
 }
 
 // Blocks reports whether there is no advice because of it.

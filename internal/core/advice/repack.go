@@ -3,8 +3,6 @@
 package advice
 
 import (
-	"fmt"
-
 	"github.com/gputally/gputally/internal/core/packing"
 )
 
@@ -39,8 +37,7 @@ func Repack(f packing.Fleet, s Scope, members []Recommendation) (Repacking, []Re
 	}
 	out := Repacking{Packing: &found, Recommendation: s.begin(&found), Currency: s.Currency}
 	if len(found.Returns) == 0 {
-		out.Recommendation = out.refuse(Refusal{NoFit, "a node that the pods leave room to give back",
-			"see the tests; pods that cannot move and nodes that are kept say why in the fleet"})
+		out.Recommendation = out.refuse(lack(NoFit, Say("node_room"), Say("see_fleet")))
 		return out, members, nil
 	}
 	plan, inside, err := MakePlan(members, returned(&found), nil, s.Currency, f.NowMS)
@@ -58,8 +55,8 @@ func (s *Scope) begin(found *packing.Plan) Recommendation {
 	r := Recommendation{Kind: KindRepack, Target: t, Rules: RulesVersion, Window: Window{FromMS: s.FromMS, ToMS: s.ToMS, MeasuredShare: 1}}
 	r.ID = identity(KindRepack, t, s.FromMS, s.ToMS)
 	r.Tests = []Test{
-		test("fleet", "cost of the nodes in an hour", found.After.Float(), found.Before.Float(), fmt.Sprintf("no packing of these pods costs less than %s", found.Bound)),
-		test("fleet", "stranded GPUs", float64(found.StrandedAfter)/1000, float64(found.StrandedBefore)/1000, "by CPU, memory and MIG layouts"),
+		test(Say("fleet"), Say("node_cost"), found.After.Float(), found.Before.Float(), Say("cheapest_bound", found.Bound)),
+		test(Say("fleet"), Say("stranded_gpus"), float64(found.StrandedAfter)/1000, float64(found.StrandedBefore)/1000, Say("stranded_causes")),
 	}
 	return r
 }
@@ -74,12 +71,11 @@ func (r *Repacking) settle(s Scope, found *packing.Plan, plan *Plan, pods int) {
 	}
 	r.Risk = Risk{Restart: len(found.Restarts) > 0}
 	if len(found.Restarts) > 0 {
-		r.Risk.Notes = []string{fmt.Sprintf("%d of %d pods restart", len(found.Restarts), pods),
-			"idle and stranded shrink by what is saved; what the charges of moved pods become, a rating of their hours on the new nodes tells"}
+		r.Risk.Notes = []string{Say("pods_restart", len(found.Restarts), pods), Say("shrink")}
 	}
 	r.Confidence = Medium
 	if found.Cut {
-		r.Risk.Notes = append(r.Risk.Notes, "the search was ended by its limit: a better plan may exist")
+		r.Risk.Notes = append(r.Risk.Notes, Say("ended_by_limit"))
 	}
 	r.ExpiresMS = s.ToMS + (s.ToMS-s.FromMS)/2
 	r.Verify = &Verify{Metrics: []string{"node_cost", "restarts", "pending_pods", "charge", "idle_and_stranded"}, Days: 7}

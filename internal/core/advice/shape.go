@@ -28,7 +28,7 @@ func OtherShape(s Subject, shapes []Shape, minCapability int) (Recommendation, e
 	r := begin(KindShape, &s)
 	r.Refusals = s.gates()
 	if s.GPUs > 1 {
-		r.Refusals = append(r.Refusals, Refusal{MultiGPU, "a workload on one GPU", "the links between the GPUs of a shape decide; measure there"})
+		r.Refusals = append(r.Refusals, lack(MultiGPU, Say("one_gpu"), Say("links")))
 	}
 	need, haveNeed := s.memory(&r)
 	_, dram, haveWork := s.work(&r)
@@ -38,7 +38,7 @@ func OtherShape(s Subject, shapes []Shape, minCapability int) (Recommendation, e
 		r.Refusals = append(r.Refusals, noPrice())
 		return r.refuse(), nil
 	case haveWork && (!haveTensor || s.Device.Bandwidth <= 0 || s.Device.Tensor <= 0):
-		r.Refusals = append(r.Refusals, Refusal{NoSignal, "tensor activity, and what the card can do", "Hopper and later give it to the agent; before, DCGM's profiling metrics do"})
+		r.Refusals = append(r.Refusals, lack(NoSignal, Say("tensor"), Say("hopper_it")))
 	}
 	if !haveNeed || blocked(r.Refusals) {
 		return r.refuse(), nil
@@ -65,7 +65,7 @@ func OtherShape(s Subject, shapes []Shape, minCapability int) (Recommendation, e
 	}
 	r.Refusals = append(r.Refusals, s.latency()...)
 	r.Risk = Risk{SlowdownBound: max(s.Device.Bandwidth/best.Bandwidth, s.Device.Tensor/best.Tensor), Restart: true,
-		Notes: []string{"kernels must be built for the other architecture", "the other machine must be to be had"}}
+		Notes: []string{Say("other_kernels"), Say("to_be_had")}}
 	saved, err := month(s.Price.NodeHour - best.NodeHour)
 	if err != nil {
 		return r, err
@@ -78,9 +78,9 @@ func OtherShape(s Subject, shapes []Shape, minCapability int) (Recommendation, e
 
 func noShape(old bool) Refusal {
 	if old {
-		return Refusal{ArchUnsupported, "a cheaper card that holds it and knows its number formats", "the tests say what each lacks"}
+		return lack(ArchUnsupported, Say("cheaper_knows"), Say("card_tests"))
 	}
-	return Refusal{NoFit, "a cheaper card that holds it", "the tests say what each lacks"}
+	return lack(NoFit, Say("cheaper_card"), Say("card_tests"))
 }
 
 func (s *Subject) runsOn(c *Shape, need uint64, dram, tensor float64, minCapability int) []Test {
@@ -91,11 +91,11 @@ func (s *Subject) runsOn(c *Shape, need uint64, dram, tensor float64, minCapabil
 		host = 0
 	}
 	return []Test{
-		test(c.Name, "compute capability", float64(minCapability), float64(c.Capability), "times ten"),
+		test(c.Name, Say("capability"), float64(minCapability), float64(c.Capability), Say("times_ten")),
 		memoryTest(c.Name, need, c.CapacityBytes-min(c.ReserveBytes, c.CapacityBytes)),
 		test(c.Name, "dram", over(moved, signal.DRAMPeak*c.Bandwidth), LoadMost, fmt.Sprintf("%.0f GB/s / (%.2f × %.0f GB/s)", moved, signal.DRAMPeak, c.Bandwidth)),
 		test(c.Name, "tensor", over(computed, c.Device.Tensor), TensorMost, fmt.Sprintf("%.1f / %.0f TFLOP/s", computed, c.Device.Tensor)),
-		test(c.Name, "cores, memory or links of the host that are missing", host, 0, ""),
+		test(c.Name, Say("host_missing"), host, 0, ""),
 	}
 }
 

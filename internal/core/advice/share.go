@@ -47,10 +47,10 @@ func Share(tenants []Tenant, mode gpu.Mode) (Recommendation, error) {
 	r.Tests = append(r.Tests, roomFor(first.Device, needs, len(tenants)))
 	r.Tests = append(r.Tests, together(tenants)...)
 	if slices.ContainsFunc(r.Tests, func(t Test) bool { return !t.Holds }) {
-		return r.refuse(Refusal{NoFit, "room for all of them at once", "the tests say what is too much; try other tenants"}), nil
+		return r.refuse(lack(NoFit, Say("room_all"), Say("other_tenants"))), nil
 	}
 	r.Refusals = append(r.Refusals, first.latency()...)
-	r.Risk = Risk{Restart: true, Isolation: isolation(mode), Notes: []string{"several holders make signals indivisible from then on"}}
+	r.Risk = Risk{Restart: true, Isolation: isolation(mode), Notes: []string{Say("indivisible_then")}}
 	m, err := shareMoney(tenants)
 	return r.finish(first, Change{Resource: string(mode), Count: 1, With: r.Current.With}, m), err
 }
@@ -67,11 +67,11 @@ func shareGates(r *Recommendation, tenants []Tenant, mode gpu.Mode) (needs uint6
 		own.Refusals = append(own.Refusals, t.mayShare(&tenants[0], mode)...)
 		class := t.mostly().Class
 		if other := bound[class]; other != "" && (class == signal.MemoryBound || class == signal.ComputeBound) {
-			own.Refusals = append(own.Refusals, Refusal{NoFit, "different limits: " + t.Target.Owner + " and " + other + " are both " + string(class), "put one that computes beside one that reads memory"})
+			own.Refusals = append(own.Refusals, lack(NoFit, Say("other_limits", t.Target.Owner, other, class), Say("beside")))
 		}
 		bound[class] = t.Target.Owner
 		for _, refusal := range own.Refusals {
-			refusal.Missing = t.Target.Owner + ": " + refusal.Missing
+			refusal.Of = t.Target.Owner
 			r.Refusals = append(r.Refusals, refusal)
 		}
 		r.Evidence = append(r.Evidence, own.Evidence...)
@@ -81,35 +81,35 @@ func shareGates(r *Recommendation, tenants []Tenant, mode gpu.Mode) (needs uint6
 
 func (t *Tenant) mayShare(first *Tenant, mode gpu.Mode) (out []Refusal) {
 	if t.GPUs > 1 {
-		out = append(out, Refusal{MultiGPU, "a workload on one GPU", "its GPUs wait for each other: a neighbour on one slows all"})
+		out = append(out, lack(MultiGPU, Say("one_gpu"), Say("neighbours")))
 	}
 	if t.Trust != first.Trust {
-		out = append(out, Refusal{TrustDomain, "one trust domain: " + t.Trust + " and " + first.Trust, "use MIG, which isolates memory and faults"})
+		out = append(out, lack(TrustDomain, Say("one_trust", t.Trust, first.Trust), Say("mig_isolates")))
 	}
 	if t.Device.Model != first.Device.Model {
-		out = append(out, Refusal{NoFit, "one kind of device: " + t.Device.Model + " and " + first.Device.Model, "measure it on the other first"})
+		out = append(out, lack(NoFit, Say("one_device", t.Device.Model, first.Device.Model), Say("measure_first")))
 	}
 	if mode == gpu.ModeMPS && t.HaveSlices > 0 {
-		out = append(out, Refusal{MIGUnsupported, "a whole device: MPS does not serve a MIG instance here", "use time-slicing"})
+		out = append(out, lack(MIGUnsupported, Say("mps_whole"), Say("time_slicing")))
 	}
 	if len(t.Active) != len(first.Active) || len(t.DRAM) != len(first.Active) || len(t.Active) == 0 {
-		out = append(out, Refusal{NoSignal, "activity and DRAM activity of the same minutes", "Hopper and later give them to the agent; before, DCGM's profiling metrics do"})
+		out = append(out, lack(NoSignal, Say("same_minutes"), Say("hopper_them")))
 	}
 	return out
 }
 
 func isolation(mode gpu.Mode) string {
 	if mode == gpu.ModeMPS {
-		return "one fault can end all clients; memory limits only where they are set"
+		return Say("mps_isolation")
 	}
-	return "none, neither of memory nor of faults: one tenant can take all the memory"
+	return Say("no_isolation")
 }
 
 // roomFor is the memory test: needs, and a context for each tenant.
 func roomFor(d Device, needs uint64, tenants int) Test {
 	contexts := uint64(tenants) * tenantBytes
 	room := d.CapacityBytes - min(d.ReserveBytes+contexts, d.CapacityBytes)
-	return memoryTest("all together", needs, room)
+	return memoryTest(Say("all_together"), needs, room)
 }
 
 // together are the tests of work: what minutes add up to, and whether any two
@@ -129,7 +129,7 @@ func together(tenants []Tenant) []Test {
 		for j := range i {
 			names := tenants[j].Target.Owner + ", " + tenants[i].Target.Owner
 			c, ok := correlation(hourly(active[j]), hourly(active[i]))
-			out = append(out, Test{Of: names, Name: "correlation of hours", Sum: "Pearson", Value: c, Limit: CorrelationMost, Holds: ok && c < CorrelationMost})
+			out = append(out, Test{Of: names, Name: Say("correlation"), Sum: "Pearson", Value: c, Limit: CorrelationMost, Holds: ok && c < CorrelationMost})
 		}
 	}
 	return out
@@ -152,7 +152,7 @@ func sumTest(name string, all []Series, peak float64) Test {
 	}
 	v, ok := s.Quantile(990)
 	ok = ok && float64(s.ReadMS()) >= MinMeasured*float64(len(all[0]))
-	return Test{Of: "all together", Name: name, Sum: fmt.Sprintf("p99 of %d summed minutes / %.2f", s.ReadMS(), peak), Value: v / peak, Limit: SharedMost, Holds: ok && v/peak <= SharedMost}
+	return Test{Of: Say("all_together"), Name: name, Sum: Say("summed_minutes", s.ReadMS(), fmt.Sprintf("%.2f", peak)), Value: v / peak, Limit: SharedMost, Holds: ok && v/peak <= SharedMost}
 }
 
 // shareMoney: one card stays, the others are given back. The tenants then pay by

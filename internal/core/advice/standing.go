@@ -3,7 +3,6 @@
 package advice
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/gputally/gputally/internal/core/money"
@@ -28,22 +27,21 @@ type Standing struct {
 // by rounding.
 const PriceMoved = 0.01
 
-// Changed says what is no longer as it was; "" where nothing is known to have changed.
-func (then *Standing) Changed(now *Standing) string {
+// Changed says what is no longer as it was: nothing where nothing is known to have changed.
+func (then *Standing) Changed(now *Standing) (out []string) {
 	if then == nil || now == nil {
-		return ""
+		return nil
 	}
-	var out []string
 	if then.Template != now.Template && then.Template != "" && now.Template != "" {
-		out = append(out, fmt.Sprintf("its template is %s and was %s", now.Template, then.Template))
+		out = append(out, Say("changed_template", now.Template, then.Template))
 	}
 	if then.Layout != now.Layout {
-		out = append(out, fmt.Sprintf("it has %s and had %s", now.Layout, then.Layout))
+		out = append(out, Say("changed_layout", now.Layout, then.Layout))
 	}
 	if then.priced(now) {
-		out = append(out, fmt.Sprintf("a GPU of its costs %s %s an hour and cost %s %s", now.DeviceHour, now.Currency, then.DeviceHour, then.Currency))
+		out = append(out, Say("changed_price", now.DeviceHour, now.Currency, then.DeviceHour, then.Currency))
 	}
-	return strings.Join(out, "; ")
+	return out
 }
 
 // priced: both prices are known and are not the same.

@@ -31,14 +31,14 @@ func TestChanged(t *testing.T) {
 	} {
 		now := then
 		c.set(&now)
-		if got := then.Changed(&now); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := then.Changed(&now); (len(got) == 0) != (c.want == "") || !strings.Contains(strings.Join(got, "; "), c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if got := then.Changed(nil); got != "" {
+	if got := then.Changed(nil); len(got) != 0 {
 		t.Errorf("of a workload that is gone: %q", got)
 	}
-	if got := (*Standing)(nil).Changed(&then); got != "" {
+	if got := (*Standing)(nil).Changed(&then); len(got) != 0 {
 		t.Errorf("of a decision before this was kept: %q", got)
 	}
 }

@@ -76,7 +76,7 @@ type Subject struct {
 	// LatencyDeclared: somebody says what latency or throughput is wanted, and
 	// it is known.
 	LatencyDeclared bool
-	// OptedOut is the owner's reason for no advice, "" for none.
+	// OptedOut is the sentence of the owner's reason for no advice, "" for none.
 	OptedOut string
 	Price    *Price
 }
@@ -101,25 +101,25 @@ func (s *Subject) mostly() ClassTime {
 // gates are the refusals that hold for every kind of advice.
 func (s *Subject) gates() []Refusal {
 	var out []Refusal
-	add := func(c Code, missing, how string) { out = append(out, Refusal{c, missing, how}) }
+	add := func(c Code, missing, how string) { out = append(out, lack(c, missing, how)) }
 	if s.OptedOut != "" {
-		add(OptedOut, "the owner's consent: "+s.OptedOut, "ask the owner; the annotation ends on its date")
+		add(OptedOut, s.OptedOut, Say("ask_owner"))
 	}
 	if s.Changed {
-		add(ChangedWorkload, "time of one template, image, arguments, model and driver", "wait: the period began again with the change")
+		add(ChangedWorkload, Say("one_template"), Say("wait_change"))
 	}
 	if missing := s.history(); missing != "" {
-		add(NotEnoughHistory, missing, "wait, or lower nothing yet")
+		add(NotEnoughHistory, missing, Say("wait_lower"))
 	}
 	if have := s.measuredShare(); have < MinMeasured {
 		if s.SkewedMS > 0 && float64(s.MeasuredMS) >= MinMeasured*float64(s.GrantedMS) {
-			add(Skewed, fmt.Sprintf("reads that agree: %s of the measured time they did not", percent(float64(s.SkewedMS)/float64(s.MeasuredMS))), "see the findings of the node")
+			add(Skewed, Say("reads_agree", percent(float64(s.SkewedMS)/float64(s.MeasuredMS))), Say("node_findings"))
 		} else {
-			add(Coverage, fmt.Sprintf("%s of the granted time is measured, %s are needed", percent(have), percent(MinMeasured)), "see the gaps of the node's agent: gputally explain names them")
+			add(Coverage, Say("measured", percent(have), percent(MinMeasured)), Say("gaps"))
 		}
 	}
 	if s.stalls() {
-		add(SuspectStall, "time in which the workload surely worked", "look whether it hangs before sizing it")
+		add(SuspectStall, Say("surely_worked"), Say("look_hangs"))
 	}
 	return out
 }
@@ -127,12 +127,12 @@ func (s *Subject) gates() []Refusal {
 func (s *Subject) history() string {
 	if s.Work == Training {
 		if s.Runs < minRuns {
-			return fmt.Sprintf("%d completed runs were seen, %d are needed", s.Runs, minRuns)
+			return Say("runs_seen", s.Runs, minRuns)
 		}
 		return ""
 	}
 	if have, want := s.ToMS-s.FromMS, s.Work.periodMS(); have < want {
-		return fmt.Sprintf("%d of %d days were seen", have/dayMS, want/dayMS)
+		return Say("days_seen", have/dayMS, want/dayMS)
 	}
 	return ""
 }
@@ -146,8 +146,7 @@ func (s *Subject) alone() []Refusal {
 	if s.Holders <= 1 {
 		return nil
 	}
-	return []Refusal{{Indivisible, fmt.Sprintf("signals of this workload: %d hold the partition", s.Holders),
-		"run it for a period on a partition of its own; the device's figures are on the node's page"}}
+	return []Refusal{lack(Indivisible, Say("signals_of", s.Holders), Say("run_alone"))}
 }
 
 // confidence is by the weakest of what the advice rests on.
@@ -173,7 +172,7 @@ func (s *Subject) latency() []Refusal {
 	if s.LatencyDeclared {
 		return nil
 	}
-	return []Refusal{{LatencyUnknown, "what latency or throughput is wanted", "declare it, or have the engine's metrics read"}}
+	return []Refusal{lack(LatencyUnknown, Say("latency"), Say("declare"))}
 }
 
 func percent(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }

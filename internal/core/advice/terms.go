@@ -16,17 +16,17 @@ const lateMS = 2 * dayMS
 // prices or the policy are not the same.
 func otherTerms(before, after *Period) (why []string) {
 	if late := before.FirstMS - before.FromMS; before.SeenMS > 0 && late > lateMS {
-		why = append(why, fmt.Sprintf("it was seen first %d days into the time before: a whole week of it is needed", late/dayMS))
+		why = append(why, Say("seen_late", late/dayMS))
 	}
 	policies := slices.Concat(before.Policies, after.Policies)
 	slices.Sort(policies)
 	if policies = slices.Compact(policies); len(policies) > 1 {
-		why = append(why, fmt.Sprintf("the policy changed: hours were divided under %s", strings.Join(policies, " and ")))
+		why = append(why, Say("policy_changed", strings.Join(policies, ", ")))
 	}
 	for _, b := range before.Prices {
 		for _, a := range after.Prices {
 			if a.Machine == b.Machine && a.moved(&b) {
-				why = append(why, fmt.Sprintf("the price of %s changed: %s, and %s before", a.Machine, a.Text(), b.Text()))
+				why = append(why, Say("price_changed", a.Machine, a.amount(), orNone(a.Split), b.amount(), orNone(b.Split)))
 			}
 		}
 	}
@@ -35,8 +35,10 @@ func otherTerms(before, after *Period) (why []string) {
 
 // Text is the price in words.
 func (p *MachinePrice) Text() string {
-	return fmt.Sprintf("%s %s an hour, split by %s", p.Hour, p.Currency, orNone(p.Split))
+	return fmt.Sprintf("%s an hour, split by %s", p.amount(), orNone(p.Split))
 }
+
+func (p *MachinePrice) amount() string { return p.Hour.String() + " " + p.Currency }
 
 // moved: it is another price, or is split in another way.
 func (p *MachinePrice) moved(o *MachinePrice) bool {
@@ -44,7 +46,7 @@ func (p *MachinePrice) moved(o *MachinePrice) bool {
 	return p.Currency != o.Currency || p.Split != o.Split || max(apart, -apart) > PriceMoved*max(p.Hour.Float(), o.Hour.Float())
 }
 
-// undone says what a workload has where it does not have what was proposed; "" where it does,
+// undone says that a workload has something else where it does not have what was proposed; "" where it does,
 // or where nobody can tell.
 func undone(r *Recommendation, had *Had) string {
 	p := r.Proposed
@@ -54,25 +56,21 @@ func undone(r *Recommendation, had *Had) string {
 	switch r.Kind {
 	case KindMIG:
 		if plain, _, _ := strings.Cut(had.Profile, "+"); plain != p.Profile {
-			return fmt.Sprintf("it has %s, not %s", orWhole(had), p.Profile)
+			if had.Profile == "" {
+				return Say("unchanged_whole", had.Model, p.Profile)
+			}
+			return Say("unchanged_profile", had.Profile, p.Profile)
 		}
 	case KindFewer:
 		if had.PerPod >= r.Current.Count {
-			return fmt.Sprintf("a pod has %d partitions, as before", had.PerPod)
+			return Say("unchanged_count", had.PerPod)
 		}
 	case KindPool:
 		if had.Fraction != "" && had.Fraction != p.Fraction && had.Fraction == r.Current.Fraction {
-			return "its memory fraction is " + had.Fraction + ", as before"
+			return Say("unchanged_fraction", had.Fraction)
 		}
 	}
 	return ""
-}
-
-func orWhole(had *Had) string {
-	if had.Profile == "" {
-		return "a whole " + had.Model
-	}
-	return had.Profile
 }
 
 func orNone(s string) string {

@@ -104,17 +104,17 @@ const (
 func Compare(r *Recommendation, before, after Period) Verification {
 	kind := r.Kind
 	v := Verification{Before: before, After: after, State: Verified}
-	note := func(format string, args ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, args...)) }
+	note := func(code string, values ...any) { v.Notes = append(v.Notes, Say(code, values...)) }
 	if after.SeenMS == 0 || before.SeenMS == 0 {
 		v.State = NotComparable
-		note("the workload was not there before, or is not there now: what it cost says nothing of the change")
+		note("not_there")
 	} else if has := undone(r, &after.Had); has != "" {
 		v.State = NotRealised
-		note("the change is not there: %s. Nothing is put down to it", has)
+		v.Notes = append(v.Notes, has)
 	}
 	same := before.Currency == after.Currency
 	if !same {
-		note("the two times are in %s and %s: money is not compared", before.Currency, after.Currency)
+		note("two_currencies", before.Currency, after.Currency)
 	}
 	less := func(a, b *money.Nano) *money.Nano {
 		if a == nil || b == nil || !same {
@@ -126,29 +126,29 @@ func Compare(r *Recommendation, before, after Period) Verification {
 	v.Cash, v.Charge, v.Idle = less(before.Nodes, after.Nodes), less(before.Charge, after.Charge), less(before.Idle, after.Idle)
 	if moved, by := traffic(&before, &after); moved && v.State == Verified {
 		v.State = NotComparable
-		note("%s: traffic moved, and figures of the two times do not compare", by)
+		v.Notes = append(v.Notes, by)
 	}
 	v.unit(note)
 	v.Guards = guards(kind, &before, &after)
 	if len(v.Guards) > 0 && v.State == Verified {
 		v.State = Regressed
-		note("a guard got worse: this is the way back")
+		note("way_back")
 	}
 	for _, why := range otherTerms(&before, &after) { // what got worse got worse at any price
 		if v.State == Verified {
 			v.State = NotComparable
 		}
-		note("%s", why)
+		v.Notes = append(v.Notes, why)
 	}
 	switch {
 	case v.Cash == nil:
-		note("what the nodes cost is not known of both times")
+		note("nodes_untold")
 	case *v.Cash > 0:
-		note("the nodes of the cluster cost less: other changes of the same days are in that, too")
+		note("nodes_less")
 	case v.Charge != nil && *v.Charge > 0:
-		note("the charge fell and the invoice did not: capacity, not cash")
+		note("charge_fell")
 	default:
-		note("neither the nodes nor the workload cost less")
+		note("nothing_less")
 	}
 	return v
 }
@@ -167,7 +167,7 @@ func (v *Verification) unit(note func(string, ...any)) {
 		}
 	}
 	if b, a := v.Before.MillionTokens, v.After.MillionTokens; b != nil && a != nil && v.Before.Currency == v.After.Currency {
-		note("a million generated tokens was charged %s before and is %s now", b, a)
+		note("million_tokens", b, a)
 	}
 }
 
@@ -176,13 +176,13 @@ func (v *Verification) unit(note func(string, ...any)) {
 func traffic(before, after *Period) (moved bool, by string) {
 	for _, w := range []struct {
 		ratio float64
-		text  string
+		code  string
 	}{
-		{ratio(before.Generated, after.Generated), "its engine generated %.2f times as many tokens as before"},
-		{ratio(before.ActiveMS, after.ActiveMS), "its GPUs worked %.2f times as long as before"},
+		{ratio(before.Generated, after.Generated), "traffic_tokens"},
+		{ratio(before.ActiveMS, after.ActiveMS), "traffic_active"},
 	} {
 		if w.ratio >= 0 {
-			return w.ratio < 1-TrafficMoved || w.ratio > 1+TrafficMoved, fmt.Sprintf(w.text, w.ratio)
+			return w.ratio < 1-TrafficMoved || w.ratio > 1+TrafficMoved, Say(w.code, fmt.Sprintf("%.2f", w.ratio))
 		}
 	}
 	return false, ""
@@ -198,20 +198,20 @@ func ratio[T int64 | uint64](before, after *T) float64 {
 
 func guards(kind Kind, before, after *Period) (worse []string) {
 	if b, a := share(before.Waited, before.Looks), share(after.Waited, after.Looks); b != nil && a != nil && *a > *b*(1+WorseBy)+0.001 {
-		worse = append(worse, fmt.Sprintf("requests waited in %s of looks, %s before", percent(*a), percent(*b)))
+		worse = append(worse, Say("guard_waited", percent(*a), percent(*b)))
 	}
 	if b, a := before.Preempted, after.Preempted; b != nil && a != nil && float64(*a) > float64(*b)*(1+WorseBy) {
-		worse = append(worse, fmt.Sprintf("%d requests were preempted, %d before", *a, *b))
+		worse = append(worse, Say("guard_preempted", *a, *b))
 	}
 	if before.StalledMS == 0 && after.StalledMS > 0 {
-		worse = append(worse, fmt.Sprintf("kernels seemed to hang for %d minutes, and never did before", after.StalledMS/60_000))
+		worse = append(worse, Say("guard_hung", after.StalledMS/60_000))
 	}
 	if kind == KindReclaim { // to stop and to start is what was asked for
 		return worse
 	}
 	// One pod in the place of each is the change itself.
 	if extra := after.Pods - 2*after.PodsAtOnce; extra > 0 && float64(after.Pods) > float64(before.Pods)*(1+WorseBy) {
-		worse = append(worse, fmt.Sprintf("%d different pods for %d at a time, %d before: they restart", after.Pods, after.PodsAtOnce, before.Pods))
+		worse = append(worse, Say("guard_pods", after.Pods, after.PodsAtOnce, before.Pods))
 	}
 	return worse
 }

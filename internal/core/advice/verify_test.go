@@ -50,7 +50,7 @@ func TestCompare(t *testing.T) {
 		{"as many as before", func(b, a *Period) { b.Preempted, a.Preempted = p(uint64(10)), p(uint64(11)) }, Verified, "0.00", "neither"},
 		{"it hangs", func(_, a *Period) { a.StalledMS = 120_000 }, Regressed, "0.00", "the way back"},
 		{"it hung before, too", func(b, a *Period) { b.StalledMS, a.StalledMS = 60_000, 120_000 }, Verified, "0.00", "neither"},
-		{"another policy", func(b, a *Period) { b.Policies, a.Policies = []string{"held"}, []string{"memory"} }, NotComparable, "0.00", "under held and memory"},
+		{"another policy", func(b, a *Period) { b.Policies, a.Policies = []string{"held"}, []string{"memory"} }, NotComparable, "0.00", "under held, memory"},
 		{"the policy changed meanwhile", func(b, _ *Period) { b.Policies = []string{"held", "memory"} }, NotComparable, "0.00", "policy changed"},
 		{"another price", func(b, a *Period) {
 			b.Prices, a.Prices = []MachinePrice{{"n8a", "USD", "residual", 24}}, []MachinePrice{{"n8a", "USD", "residual", 23}}

@@ -251,8 +251,7 @@ func (c *Case) forAll(f *Fleet, places int, try func(advice.Subject) (advice.Rec
 	}
 	out.Money = sum
 	if sum != nil && unpriced+mixed > 0 {
-		out.Refusals = append(out.Refusals, advice.Refusal{Code: advice.NoPrice, Missing: fmt.Sprintf("the price of %d of %d places in %s", unpriced+mixed, places, sum.Currency),
-			HowToGet: "add rows for their nodes to the price book"})
+		out.Refusals = append(out.Refusals, advice.Refusal{Code: advice.NoPrice, Missing: advice.Say("price_places", unpriced+mixed, places, sum.Currency), HowToGet: advice.Say("add_rows")})
 	}
 	return out, nil
 }

@@ -43,16 +43,6 @@ type Placed struct {
 	Smaller map[*Case]advice.Recommendation
 }
 
-// What records do not tell, and a plan can break on.
-const (
-	unseen   = "volumes, disruption budgets, rules between pods and MIG instances that nobody has are not in the records: look at them before a node is drained"
-	unshared = "pods on shared GPUs stay where they are"
-	// movesWhole: whether pods without GPUs fit one by one where they do not fit at once
-	// is not asked.
-	movesWhole = "pods without GPUs of a node move all at once or not at all, and to nodes with GPUs: others are not in the records"
-	without    = "of some nodes it is not known what pods without GPUs ask for: look at them before a node is drained"
-)
-
 // Plan looks for nodes that the cluster could give back: with the pods as they are,
 // and with what is advised for them. The one that saves more is it; of two that save
 // the same, the one that changes less.
@@ -79,15 +69,18 @@ func (p *Placed) Plan() (advice.Repacking, error) {
 	return p.doubt(best), nil
 }
 
-// Kept are the nodes that stay whatever the plan, with the reason: "NODE: why".
-func (p *Placed) Kept() (out []string) {
+// Kept is a node that stays whatever the plan.
+type Kept struct{ Node, Why string }
+
+// Kept are the nodes that stay whatever the plan, by name.
+func (p *Placed) Kept() (out []Kept) {
 	f := p.fleet(nil)
 	for i := range f.Nodes {
 		if n := &f.Nodes[i]; n.Keep != "" {
-			out = append(out, n.Name+": "+n.Keep)
+			out = append(out, Kept{n.Name, n.Keep})
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b Kept) int { return cmp.Compare(a.Node, b.Node) })
 	return out
 }
 
@@ -95,7 +88,7 @@ func (p *Placed) Kept() (out []string) {
 func (p *Placed) doubt(r advice.Repacking) advice.Repacking {
 	if r.State == advice.Advised {
 		r.Confidence = advice.Low
-		r.Risk.Notes = append(r.Risk.Notes, unseen, unshared)
+		r.Risk.Notes = append(r.Risk.Notes, advice.Say("plan_unseen"), advice.Say("plan_shared"))
 		for _, note := range p.others() {
 			r.Risk.Notes = append(r.Risk.Notes, note)
 		}
@@ -222,14 +215,14 @@ func (b *fleetBuilder) pod(c *Case, hours []*activity.Hour, profile string, pods
 		g := b.card(h)
 		switch {
 		case g == nil:
-			b.f.Nodes[node].Keep = "it has GPUs that its slots do not tell of"
+			b.f.Nodes[node].Keep = advice.Say("keep_slots")
 			return
 		case h.Profile != "" && !hasProfile(g, plainProfile(h.Profile)):
-			keep = "one of its MIG instances is of a profile that is not known"
+			keep = advice.Say("keep_profile")
 		case h.Profile != "" && len(hours) > 1:
-			keep = "a pod has several MIG instances"
+			keep = advice.Say("keep_several")
 		case h.Profile == "" && h.Mode != gpu.ModeExclusive:
-			keep = "one of its GPUs is shared"
+			keep = advice.Say("keep_shared")
 		}
 		p.At.GPUs = append(p.At.GPUs, g.UUID)
 		if h.Profile != "" {
@@ -305,7 +298,7 @@ func (b *fleetBuilder) takeOut(fixed map[gpu.UUID]bool, count map[string]int) {
 	b.f.Pods = slices.DeleteFunc(b.f.Pods, func(p packing.Pod) bool {
 		out := count[p.ID] > 1 || slices.ContainsFunc(p.At.GPUs, func(id gpu.UUID) bool { return fixed[id] })
 		if out {
-			b.f.Nodes[b.at[p.At.Node]].Keep = "one of its GPUs stays as it is"
+			b.f.Nodes[b.at[p.At.Node]].Keep = advice.Say("keep_stays")
 			for _, id := range p.At.GPUs {
 				fixed[id] = true
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/attribution"
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/packing"
@@ -24,10 +25,11 @@ func (p *Placed) others() (notes []string) {
 		movable = movable || known && n.Others.Movable.Pods > 0
 	}
 	if movable {
-		notes = append(notes, movesWhole)
+		// Whether they fit one by one where they do not fit at once is not asked.
+		notes = append(notes, advice.Say("plan_whole"))
 	}
 	if unknown {
-		notes = append(notes, without)
+		notes = append(notes, advice.Say("plan_without"))
 	}
 	return notes
 }
@@ -43,7 +45,7 @@ func (b *fleetBuilder) others(m *Machine, n *packing.Node) {
 	n.CPUMilli = max(m.Node.Allocatable.CPUMilli-fixedCPU, 0)
 	n.MemoryBytes = max(int64(m.Node.Allocatable.MemoryBytes)-fixedBytes, 0)
 	if o.Movable.Pods > 0 {
-		b.f.Pods = append(b.f.Pods, packing.Pod{ID: fmt.Sprintf("%s: %d pods without GPUs", m.Name, o.Movable.Pods), CPUMilli: o.Movable.CPUMilli,
+		b.f.Pods = append(b.f.Pods, packing.Pod{ID: advice.Say("pods_without", m.Name, o.Movable.Pods), CPUMilli: o.Movable.CPUMilli,
 			MemoryBytes: int64(o.Movable.MemoryBytes), At: packing.Place{Node: m.Name}, Tolerates: m.Node.Taints})
 	}
 }

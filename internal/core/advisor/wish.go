@@ -6,18 +6,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/workload"
 )
 
-// optedOut is an owner's reason for no advice at a moment, "" for none: the annotation
-// is "off", or "off until 2027-01-31", with any reason behind it. A date that cannot be
-// read ends never: the owner's wish is plain.
+// optedOut is the sentence of an owner's reason for no advice at a moment, "" for none:
+// the annotation is "off", or "off until 2027-01-31", with any reason behind it. A date
+// that cannot be read ends never: the owner's wish is plain.
 func optedOut(annotation string, atMS int64) string {
 	rest, off := strings.CutPrefix(strings.TrimSpace(annotation), "off")
 	if !off || rest != "" && !strings.ContainsAny(rest[:1], " :,;") {
 		return ""
 	}
-	said := workload.AnnotationAdvice + ": " + annotation
+	why := workload.AnnotationAdvice + ": " + annotation
+	said := advice.Say("consent", why)
 	fields := strings.Fields(strings.TrimLeft(rest, ":,; "))
 	if len(fields) < 2 || fields[0] != "until" {
 		return said
@@ -25,7 +27,7 @@ func optedOut(annotation string, atMS int64) string {
 	until, err := time.Parse(time.DateOnly, strings.TrimRight(fields[1], ":,;"))
 	switch {
 	case err != nil:
-		return said + " (its date cannot be read: write 2027-01-31)"
+		return advice.Say("consent_unread", why)
 	case atMS >= until.AddDate(0, 0, 1).UnixMilli():
 		return ""
 	}

@@ -128,12 +128,11 @@ func hundredths(n, of uint64) int {
 func unspoken(engine string) Refusal {
 	switch engine {
 	case "":
-		return Refusal{PreallocatedUnknown, "what the engine says of its memory", "annotate the pod with " + AnnotationScrape + ": the engine's name"}
+		return Refusal{PreallocatedUnknown, say("engine_memory"), say("annotate_engine")}
 	case Triton:
-		return Refusal{PreallocatedUnknown, "how much of the memory its backend took is used: Triton's own gauge of memory is the device's",
-			"the TensorRT-LLM and vLLM backends tell; for others, see what they allocate"}
+		return Refusal{PreallocatedUnknown, say("triton_memory"), say("triton_backends")}
 	}
-	return Refusal{PreallocatedUnknown, "how much of its pool " + engine + " uses: it does not tell", "try a smaller pool for a day, and watch its queue and its latency"}
+	return Refusal{PreallocatedUnknown, say("pool_untold", engine), say("try_pool")}
 }
 
 // missing are the figures without which nothing can be worked out.
@@ -143,21 +142,21 @@ func missing(e *Evidence, h Held) (out []Refusal) {
 	_, haveTokens := e.PoolTokens.one()
 	_, haveRequest := e.RequestTokens.one()
 	if e.UseMax == nil {
-		lack("how much of the pool is used", "let "+e.Engine+" serve its metrics, and see that they are the page that is asked")
+		lack(say("pool_share"), say("serve_metrics", e.Engine))
 	}
 	switch {
 	case e.PoolBytes.changed() || e.PoolTokens.changed() || e.RequestTokens.changed(): // a refusal of its own
 		return out
 	case !havePool:
-		lack("the size of the pool in bytes", "write it from the engine's log into the annotation "+AnnotationPoolBytes+", or start vLLM with --kv-cache-memory-bytes")
+		lack(say("pool_bytes"), say("write_pool"))
 	case pool > h.HeldBytes:
-		lack(fmt.Sprintf("a pool that fits: it has %d bytes and %d are held", pool, h.HeldBytes), "correct "+AnnotationPoolBytes+": it is the pool of one rank")
+		lack(say("pool_fits", pool, h.HeldBytes), say("correct_pool"))
 	}
 	if !haveTokens {
-		lack("the size of the pool in tokens", "a newer "+e.Engine+" tells it")
+		lack(say("pool_tokens"), say("newer_engine", e.Engine))
 	}
 	if !haveRequest {
-		lack("the longest request, for which there must be room", "write the model's greatest length into the annotation "+AnnotationRequestTokens)
+		lack(say("longest_request"), say("write_length"))
 	}
 	return out
 }
@@ -165,21 +164,19 @@ func missing(e *Evidence, h Held) (out []Refusal) {
 // doubts are why usage of the pool does not tell what is needed of it.
 func doubts(e *Evidence, h Held) (out []Refusal) {
 	if h.DurationMS <= 0 || float64(e.AnsweredMS) < MinAnswered*float64(h.DurationMS) {
-		out = append(out, Refusal{Coverage, fmt.Sprintf("time in which the engine answered: %d of %d s", e.AnsweredMS/1000, h.DurationMS/1000),
-			"see gputally_engine_problem on the agent for why it did not"})
+		out = append(out, Refusal{Coverage, say("engine_answered", e.AnsweredMS/1000, h.DurationMS/1000), say("engine_problem")})
 	}
 	if e.Mixed || e.PoolBytes.changed() || e.PoolTokens.changed() || e.RequestTokens.changed() {
-		out = append(out, Refusal{ChangedWorkload, "one model and one setting in all of the time", "ask again for the time since the change"})
+		out = append(out, Refusal{ChangedWorkload, say("one_setting"), say("ask_since")})
 	}
 	if r := e.saturation(); r != nil {
 		out = append(out, *r)
 	}
 	switch rate := e.HitRate(); {
 	case rate == nil:
-		out = append(out, Refusal{PrefixCache, "the hit rate of the prefix cache", "try 20 % less pool for a day, and watch time to first token"})
+		out = append(out, Refusal{PrefixCache, say("hit_rate"), say("try_less")})
 	case *rate >= HitRateMost:
-		out = append(out, Refusal{PrefixCache, fmt.Sprintf("what the prefix cache needs: %.0f %% of its queries hit, and usage does not count it", *rate*100),
-			"try 20 % less pool for a day, and watch time to first token"})
+		out = append(out, Refusal{PrefixCache, say("cache_needs", fmt.Sprintf("%.0f", *rate*100)), say("try_less")})
 	}
 	return out
 }
@@ -187,16 +184,16 @@ func doubts(e *Evidence, h Held) (out []Refusal) {
 // saturation is the refusal where requests waited or lost their memory, or
 // nobody says that they did not.
 func (e *Evidence) saturation() *Refusal {
-	grow := "the pool is too small at peaks: add a replica or memory"
+	grow := say("pool_peaks")
 	switch {
 	case e.WaitingKnown == 0:
-		return &Refusal{Saturated, "whether requests waited", "a newer " + e.Engine + " tells it"}
+		return &Refusal{Saturated, say("requests_waited"), say("newer_engine", e.Engine)}
 	case float64(e.WaitingKnown-e.Waited) < Calm*float64(e.WaitingKnown):
-		return &Refusal{Saturated, fmt.Sprintf("time without waiting: in %d of %d looks requests waited", e.Waited, e.WaitingKnown), grow}
+		return &Refusal{Saturated, say("without_waiting", e.Waited, e.WaitingKnown), grow}
 	case e.Preempted == nil && !e.Pauses:
-		return &Refusal{Saturated, "whether requests were preempted", "a newer " + e.Engine + " tells it"}
+		return &Refusal{Saturated, say("requests_preempted"), say("newer_engine", e.Engine)}
 	case e.Preempted != nil && *e.Preempted > 0:
-		return &Refusal{Saturated, fmt.Sprintf("time without preemption: %d requests lost their memory", *e.Preempted), grow}
+		return &Refusal{Saturated, say("without_preemption", *e.Preempted), grow}
 	}
 	return nil
 }

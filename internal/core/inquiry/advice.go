@@ -4,6 +4,7 @@ package inquiry
 
 import (
 	"github.com/gputally/gputally/internal/core/advice"
+	"github.com/gputally/gputally/internal/core/advisor"
 )
 
 // AdviceQuery says whose advice is wanted. Empty fields are no limit.
@@ -60,7 +61,7 @@ type Decision struct {
 	UntilMS   int64 `json:"until_ms,omitempty"`
 	AppliedMS int64 `json:"applied_ms,omitempty"`
 	// Why says why it is expired; it is worked out when asked, and not kept.
-	Why string `json:"-"`
+	Why []string `json:"-"`
 	// Recommendation is what was answered.
 	Recommendation advice.Recommendation `json:"recommendation"`
 }
@@ -85,7 +86,7 @@ type ClusterPlan struct {
 	Nodes   int
 	// Unpriced is how many of the nodes are in no figure, since their price is not known.
 	Unpriced int
-	// Kept are nodes that stay whatever the plan: "NODE: why".
-	Kept []string
+	// Kept are nodes that stay whatever the plan.
+	Kept []advisor.Kept
 	advice.Repacking
 }

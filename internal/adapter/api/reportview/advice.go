@@ -263,7 +263,7 @@ func recommendationText(b *strings.Builder, r *v1.Recommendation) {
 		if f.Blocks {
 			word = "refused"
 		}
-		fmt.Fprintf(b, "  %-11s %s: missing is %s; %s\n", word, f.Code, Plain(f.Missing), Plain(f.HowToGet))
+		fmt.Fprintf(b, "  %-11s %s: missing is %s; %s\n", word, f.Code, Plain(missing(&f)), Plain(f.HowToGet))
 	}
 	if d := r.Decision; d != nil {
 		fmt.Fprintf(b, "  said        %s by %s on %s: %s\n", d.State, orDash(Plain(d.By)), day(d.At), orDash(Plain(d.Reason)))
@@ -271,6 +271,14 @@ func recommendationText(b *strings.Builder, r *v1.Recommendation) {
 	for _, line := range r.Apply {
 		fmt.Fprintf(b, "  apply       %s\n", Plain(line))
 	}
+}
+
+// missing is what is, and of whom.
+func missing(f *v1.AdviceRefusal) string {
+	if f.Of == "" {
+		return f.Missing
+	}
+	return f.Of + ": " + f.Missing
 }
 
 // figure is a value with its unit.

@@ -57,8 +57,8 @@ func AdviceDecisions(d *v1.AdviceDecisions) string {
 	var b strings.Builder
 	g.text(&b)
 	for i := range d.Decisions {
-		if x := &d.Decisions[i]; x.Expired != "" {
-			fmt.Fprintf(&b, "%s is expired: %s\n", x.ID, Plain(x.Expired))
+		if x := &d.Decisions[i]; len(x.Expired) > 0 {
+			fmt.Fprintf(&b, "%s is expired: %s\n", x.ID, Plain(strings.Join(x.Expired, "; ")))
 		}
 	}
 	return b.String()

@@ -38,7 +38,7 @@ func noPlanText(b *strings.Builder, c *v1.ClusterPlan) {
 	}
 	unpricedText(b, c)
 	for _, f := range c.Recommendation.Refusals {
-		fmt.Fprintf(b, "  %s: missing is %s\n", f.Code, Plain(f.Missing))
+		fmt.Fprintf(b, "  %s: missing is %s\n", f.Code, Plain(missing(&f)))
 	}
 	keptText(b, c.Kept)
 }
@@ -73,14 +73,14 @@ func unpricedText(b *strings.Builder, c *v1.ClusterPlan) {
 }
 
 // keptText names the first of the nodes that stay.
-func keptText(b *strings.Builder, kept []string) {
+func keptText(b *strings.Builder, kept []v1.KeptNode) {
 	const most = 10
 	for i, k := range kept {
 		if i == most {
 			fmt.Fprintf(b, "  and %d more stay: -o json has all\n", len(kept)-most)
 			return
 		}
-		fmt.Fprintf(b, "  stays  %s\n", Plain(k))
+		fmt.Fprintf(b, "  stays  %s: %s\n", Plain(k.Node), Plain(k.Why))
 	}
 }
 

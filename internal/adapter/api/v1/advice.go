@@ -17,6 +17,7 @@ type Advice struct {
 	Workloads []AdvisedWorkload `json:"workloads"`
 	Shared    []Recommendation  `json:"shared" doc:"Workloads that could share a GPU; empty where that was not asked for."`
 	Cash      []CurrencyAmount  `json:"cash" doc:"By how much invoices of a month would fall by all single changes that are advised: those whose node goes with them. Never the sum of charges."`
+	Said      Said              `json:"said" doc:"What the sentences of this answer say, by their English: which sentence each is, and what stands in its gaps. For those who put them into another language."`
 }
 
 // CurrencyAmount is an amount of one currency.
@@ -147,6 +148,7 @@ type AdviceRefusal struct {
 	Blocks   bool   `json:"blocks" doc:"There is no advice because of it."`
 	Missing  string `json:"missing"`
 	HowToGet string `json:"how_to_get"`
+	Of       string `json:"of,omitempty" doc:"The one of several workloads that it is of."`
 }
 
 // AdviceOption is one way of a proposal, with what it would have done.
@@ -163,7 +165,7 @@ type AdviceOption struct {
 type AdviceDecision struct {
 	ID      string    `json:"id" doc:"Of the recommendation that was answered."`
 	State   string    `json:"state" doc:"accepted, applied, dismissed, expired."`
-	Expired string    `json:"expired_because,omitempty" doc:"Why it is expired: its day has come, or the workload's template, layout or price is another one."`
+	Expired []string  `json:"expired_because,omitempty" doc:"Why it is expired: its day has come, or the workload's template, layout or price is another one."`
 	Reason  string    `json:"reason,omitempty"`
 	By      string    `json:"by,omitempty"`
 	At      time.Time `json:"at"`
@@ -177,6 +179,7 @@ type AdviceDecision struct {
 // AdviceDecisions are all that was said.
 type AdviceDecisions struct {
 	Decisions []AdviceDecision `json:"decisions" doc:"The newest first."`
+	Said      Said             `json:"said" doc:"What the sentences of this answer say, by their English: which sentence each is, and what stands in its gaps. For those who put them into another language."`
 }
 
 // DecideAdvice says something to a recommendation.
@@ -201,6 +204,7 @@ type AdviceVerdict struct {
 	Guards   []string       `json:"guards" doc:"What got worse."`
 	Back     []string       `json:"way_back,omitempty" doc:"How to undo the change, for people to read, where something got worse."`
 	Notes    []string       `json:"notes"`
+	Said     Said           `json:"said" doc:"What the sentences of this answer say, by their English: which sentence each is, and what stands in its gaps. For those who put them into another language."`
 }
 
 // AdvicePeriod is what a workload and its cluster were like in a time.

@@ -26,6 +26,10 @@ func AdviceOf(a *inquiry.Advice) Advice {
 			break // one change of a workload, the first: two of them are no two savings
 		}
 	}
+	out.Said = Said{}.recommendations(out.Shared)
+	for i := range out.Workloads {
+		out.Said.recommendations(out.Workloads[i].Recommendations)
+	}
 	return out
 }
 
@@ -60,7 +64,7 @@ func recommendationOf(r *advice.Recommendation) Recommendation {
 		Risk:       AdviceRisk{r.Risk.SlowdownBound, r.Risk.Restart, r.Risk.Isolation, r.Risk.Notes},
 		Confidence: string(r.Confidence),
 		Refusals: list(r.Refusals, func(f *advice.Refusal) AdviceRefusal {
-			return AdviceRefusal{string(f.Code), f.Blocks(), f.Missing, f.HowToGet}
+			return AdviceRefusal{string(f.Code), f.Blocks(), f.Missing, f.HowToGet, f.Of}
 		}),
 		Options: list(r.Options, func(o *advice.Option) AdviceOption {
 			return AdviceOption{o.StopAfterMS, o.StoppedMS, o.Stops, o.ColdStarts, o.CashLow, o.CashMean}
@@ -91,10 +95,24 @@ func AdviceDecisionOf(d *inquiry.Decision) AdviceDecision {
 		Kind: string(d.Recommendation.Kind), Target: targetOf(&d.Recommendation.Target)}
 }
 
+// AdviceDecisionsOf makes the shape of all that was said.
+func AdviceDecisionsOf(all []inquiry.Decision) AdviceDecisions {
+	out := AdviceDecisions{list(all, AdviceDecisionOf), Said{}}
+	for i := range out.Decisions {
+		out.Said.add(out.Decisions[i].Expired...)
+	}
+	return out
+}
+
 // AdviceVerdictOf makes the shape of a comparison.
 func AdviceVerdictOf(v *inquiry.Verdict) AdviceVerdict {
-	return AdviceVerdict{State: string(v.State), Decision: AdviceDecisionOf(&v.Decision), Before: periodOf(&v.Before), After: periodOf(&v.After),
-		Cash: v.Cash, Charge: v.Charge, Idle: v.Idle, Guards: orEmpty(v.Guards), Back: v.Back, Notes: orEmpty(v.Notes)}
+	out := AdviceVerdict{State: string(v.State), Decision: AdviceDecisionOf(&v.Decision), Before: periodOf(&v.Before), After: periodOf(&v.After),
+		Cash: v.Cash, Charge: v.Charge, Idle: v.Idle, Guards: orEmpty(v.Guards), Back: v.Back, Notes: orEmpty(v.Notes), Said: Said{}}
+	out.Said.add(out.Guards...)
+	out.Said.add(out.Notes...)
+	out.Said.add(out.Decision.Expired...)
+	out.Said.comments(out.Back)
+	return out
 }
 
 func periodOf(p *advice.Period) AdvicePeriod {

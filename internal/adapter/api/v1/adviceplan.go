@@ -5,6 +5,7 @@ package v1
 import (
 	"time"
 
+	"github.com/gputally/gputally/internal/core/advisor"
 	"github.com/gputally/gputally/internal/core/inquiry"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/packing"
@@ -15,6 +16,7 @@ type AdvicePlans struct {
 	From     time.Time     `json:"from"`
 	To       time.Time     `json:"to" doc:"Pods are where they were in the hour before."`
 	Clusters []ClusterPlan `json:"clusters"`
+	Said     Said          `json:"said" doc:"What the sentences of this answer say, by their English: which sentence each is, and what stands in its gaps. For those who put them into another language."`
 }
 
 // ClusterPlan is one cluster's plan, or the refusal of one.
@@ -22,7 +24,7 @@ type ClusterPlan struct {
 	Cluster        string         `json:"cluster"`
 	Nodes          int            `json:"nodes"`
 	Unpriced       int            `json:"unpriced_nodes" doc:"Nodes whose price is not known: they are in no amount."`
-	Kept           []string       `json:"kept" doc:"Nodes that stay whatever the plan, as NODE: why."`
+	Kept           []KeptNode     `json:"kept" doc:"Nodes that stay whatever the plan."`
 	Recommendation Recommendation `json:"recommendation"`
 	Returns        []ReturnedNode `json:"returns" doc:"Nodes that go."`
 	Steps          []PlanStep     `json:"steps" doc:"Each can be done when those before it are."`
@@ -33,6 +35,12 @@ type ClusterPlan struct {
 	After          money.Nano     `json:"after"`
 	Bound          money.Nano     `json:"bound" doc:"No packing of these pods costs less."`
 	Cash           *money.Nano    `json:"cash" nullable:"true" doc:"What a month costs less; null: no plan."`
+}
+
+// KeptNode is a node that stays whatever the plan.
+type KeptNode struct {
+	Node string `json:"node"`
+	Why  string `json:"why"`
 }
 
 // ReturnedNode is a node that goes.
@@ -68,11 +76,15 @@ type PodMove struct {
 
 // AdvicePlansOf makes the shape of plans.
 func AdvicePlansOf(p *inquiry.Plans) AdvicePlans {
-	return AdvicePlans{start(p.FromMS), start(p.ToMS), list(p.Clusters, clusterPlanOf)}
+	out := AdvicePlans{start(p.FromMS), start(p.ToMS), list(p.Clusters, clusterPlanOf), Said{}}
+	for i := range out.Clusters {
+		out.Said.plan(&out.Clusters[i])
+	}
+	return out
 }
 
 func clusterPlanOf(c *inquiry.ClusterPlan) ClusterPlan {
-	out := ClusterPlan{Cluster: c.Cluster, Nodes: c.Nodes, Unpriced: c.Unpriced, Kept: orEmpty(c.Kept), Recommendation: recommendationOf(&c.Recommendation), Returns: []ReturnedNode{}, Steps: []PlanStep{}, Restarts: []string{}, Members: []string{}}
+	out := ClusterPlan{Cluster: c.Cluster, Nodes: c.Nodes, Unpriced: c.Unpriced, Kept: list(c.Kept, func(k *advisor.Kept) KeptNode { return KeptNode(*k) }), Recommendation: recommendationOf(&c.Recommendation), Returns: []ReturnedNode{}, Steps: []PlanStep{}, Restarts: []string{}, Members: []string{}}
 	if c.Plan != nil {
 		out.Members, out.Cash = orEmpty(c.Plan.Members), &c.Plan.Cash
 	}
