@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/attribution"
 )
 
@@ -185,6 +186,11 @@ func TestMessages(t *testing.T) {
 			t.Errorf("fact.%s: %q, findings say %q", code, m["en"], text)
 		}
 	}
+	for _, code := range advice.Wording.Codes() {
+		if m := messages["says."+code]; m["en"] != advice.Wording.English(code) {
+			t.Errorf("says.%s: %q, advice says %q", code, m["en"], advice.Wording.English(code))
+		}
+	}
 	var code strings.Builder
 	each(t, "static/js", func(_, text string) { code.WriteString(text) })
 	quoted := map[string]bool{}
@@ -197,8 +203,8 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	var prefixes []string
-	for _, m := range regexp.MustCompile(`'([a-z]+\.)' \+`).FindAllStringSubmatch(code.String(), -1) {
-		prefixes = append(prefixes, m[1])
+	for _, m := range regexp.MustCompile(`'([a-z]+\.)' \+|\bnamed\('([a-z]+\.)'`).FindAllStringSubmatch(code.String(), -1) {
+		prefixes = append(prefixes, m[1]+m[2])
 	}
 	for key := range messages {
 		used := quoted[key]

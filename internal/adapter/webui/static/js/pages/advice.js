@@ -2,22 +2,22 @@
 // Advice: what would I change, and what would it bring? Charge, capacity and cash are
 // three columns that are never added; refusals stand beside advice.
 import { html, useState } from '../lib.js';
-import { t, has } from '../i18n.js';
+import { t } from '../i18n.js';
+import { sayer, named } from '../said.js';
 import { useAsk, post } from '../api.js';
 import { link, set } from '../state.js';
 import { number, percent, money, nano, fromNano, bytes, unknown, day, isZero } from '../format.js';
 import { Head, Wait, Trouble, Empty, Fact, Command } from '../parts.js';
 import { colourOf } from '../colour.js';
 
-const named = (key, word) => (has(key) ? t(key) : word);
-const figure = (v, unit) => (unit === 'bytes' ? bytes(v) : number(v, 3) + (unit && unit !== 'ratio' ? ' ' + unit : ''));
+const figure = (v, unit) => (unit === 'bytes' ? bytes(v) : number(v, 3) + (unit && unit !== 'ratio' ? ' ' + named('unit.', unit) : ''));
 const model = (name) => (name || '').replace(/^NVIDIA /, '');
 
 function mostly(classes) {
   const all = classes.reduce((n, c) => n + c.ms, 0);
   if (!all) return t('unknown');
   const top = classes.reduce((a, c) => (c.ms > a.ms ? c : a));
-  return named('does.' + top.class, top.class) + ' ' + percent(top.ms / all);
+  return named('does.', top.class) + ' ' + percent(top.ms / all);
 }
 
 function change(r) {
@@ -43,21 +43,25 @@ function hostOf(c, changes) {
 // stranded is idle: it is counted there already.
 const freed = (m) => fromNano(nano(m.freed_idle) + (nano(m.freed_stranded) > 0n ? nano(m.freed_stranded) : 0n));
 
-function Details({ r }) {
+function Details({ r, say }) {
   return html`<details class="small"><summary>${t('advice.evidence')}</summary>
-    ${r.evidence.length > 0 && html`<ul>${r.evidence.map((e) => html`<li>${e.metric}, ${e.statistic}: ${figure(e.value, e.unit)} <span class="soft">(${named('grade.' + e.grade, e.grade)})</span></li>`)}</ul>`}
-    ${r.tests.length > 0 && html`<ul>${r.tests.map((x) => html`<li>${x.holds ? '✓' : '✗'} <strong>${x.of}</strong> ${x.name}: ${x.sum} = ${figure(x.value, x.unit)} ${x.holds ? '≤' : '>'} ${figure(x.limit, x.unit)}</li>`)}</ul>`}
+    ${r.evidence.length > 0 && html`<ul>${r.evidence.map((e) => html`<li>${named('metric.', say(e.metric))}, ${named('statistic.', say(e.statistic))}: ${figure(e.value, e.unit)} <span class="soft">(${named('grade.', e.grade)})</span></li>`)}</ul>`}
+    ${r.tests.length > 0 && html`<ul>${r.tests.map((x) => html`<li>${x.holds ? '✓' : '✗'} <strong>${say(x.of)}</strong> ${named('metric.', say(x.name))}: ${say(x.sum)} = ${figure(x.value, x.unit)} ${x.holds ? '≤' : '>'} ${figure(x.limit, x.unit)}</li>`)}</ul>`}
     ${r.money && !isZero(r.money.avoidable) && html`<p>${t('advice.avoidable', { amount: money(r.money.avoidable), currency: r.money.currency })}</p>`}
-    ${r.money && r.money.charge_note && html`<p><strong>${t('advice.charge')}</strong> ${r.money.charge_note}</p>`}
+    ${r.money && r.money.charge_note && html`<p><strong>${t('advice.charge')}</strong> ${say(r.money.charge_note)}</p>`}
+    ${r.risk.isolation && html`<p><strong>${t('advice.isolation')}</strong> ${say(r.risk.isolation)}</p>`}
     ${r.risk.slowdown_bound > 1 && html`<p>${t('advice.slower', { n: number(r.risk.slowdown_bound, 1) })}</p>`}
-    ${(r.risk.notes || []).length > 0 && html`<ul>${r.risk.notes.map((n) => html`<li>${n}</li>`)}</ul>`}
-    ${r.refusals.length > 0 && html`<ul>${r.refusals.map((f) => html`<li><strong>${named('code.' + f.code, f.code)}</strong> ${f.missing}. <span class="soft">${f.how_to_get}</span></li>`)}</ul>`}
-    ${(r.apply || []).length > 0 && html`<p><strong>${t('advice.apply')}</strong></p><pre class="mono scroll" tabindex="0">${r.apply.join('\n')}</pre>`}
-    ${r.decision && html`<p><strong>${named('said.' + r.decision.state, r.decision.state)}</strong> ${r.decision.by || ''} ${day(Date.parse(r.decision.at))}: ${r.decision.reason || unknown}</p>`}</details>`;
+    ${(r.risk.notes || []).length > 0 && html`<ul>${r.risk.notes.map((n) => html`<li>${say(n)}</li>`)}</ul>`}
+    ${r.refusals.length > 0 && html`<ul>${r.refusals.map((f) => html`<li><strong>${named('code.', f.code)}</strong> ${missing(f, say)} <span class="soft">${say(f.how_to_get)}</span></li>`)}</ul>`}
+    ${(r.apply || []).length > 0 && html`<p><strong>${t('advice.apply')}</strong></p><pre class="mono scroll" tabindex="0">${r.apply.map(say).join('\n')}</pre>`}
+    ${r.decision && html`<p><strong>${named('said.', r.decision.state)}</strong> ${r.decision.by || ''} ${day(Date.parse(r.decision.at))}: ${r.decision.reason || unknown}</p>`}</details>`;
 }
 
-// Say is accepting or dismissing.
-function Say({ r, done }) {
+// missing is what is, and of whom where several are looked at.
+const missing = (f, say) => (f.of ? f.of + ': ' : '') + say(f.missing) + t('stop');
+
+// Answer is accepting or dismissing.
+function Answer({ r, done }) {
   const [open, setOpen] = useState(''), [error, setError] = useState(null);
   const say = (e) => {
     e.preventDefault();
@@ -73,23 +77,23 @@ function Say({ r, done }) {
       <button class="primary">${t('advice.save')}</button></form>`}<${Trouble} error=${error}/>`;
 }
 
-function Row({ w, r, done }) {
+function Row({ w, r, say, done }) {
   const m = r.money, name = w ? w.target.owner : r.current.with.join(' + '), ns = w ? w.target.namespace : '';
   return html`<tr><td>${ns && html`<span class=${'chip b-' + colourOf(ns)}></span>`}${w ? html`<a href=${link('workload', ns + '/' + name)}>${name}</a><div class="small soft">${ns}</div>` : name}</td>
     <td>${w ? w.partitions + ' × ' + (w.profile || model(w.model)) : model(r.current.model)}<div class="small soft">${w ? mostly(w.classes) : ''}</div></td>
-    <td><strong>${change(r)}</strong><div class="small soft">${named('kind.' + r.kind, r.kind)} · ${named('said.' + r.state, r.state)}</div><${Details} r=${r}/></td>
+    <td><strong>${change(r)}</strong><div class="small soft">${named('kind.', r.kind)} · ${named('said.', r.state)}</div><${Details} r=${r} say=${say}/></td>
     <td class="num">${m && m.charge_delta !== null ? html`${money(m.charge_delta)}<div class="small soft">${m.currency}</div>` : unknown}</td><td class="num">${m ? html`${money(freed(m))}<div class="small soft">${m.currency}</div>` : unknown}</td>
     <td class="num"><strong>${m ? money(m.cash_mean) : unknown}</strong><div class="small soft">${m ? m.currency : t('code.no_price')}</div></td>
-    <td>${(r.confidence ? named('sure.' + r.confidence, r.confidence) : unknown)}</td><td><${Say} r=${r} done=${done}/></td></tr>`;
+    <td>${(r.confidence ? named('sure.', r.confidence) : unknown)}</td><td><${Answer} r=${r} done=${done}/></td></tr>`;
 }
 
-function Refused({ w }) {
+function Refused({ w, say }) {
   const seen = new Set(), list = [];
   for (const r of w.recommendations) for (const f of r.refusals) if (f.blocks && !seen.has(f.code)) { seen.add(f.code); list.push(f); }
   const ns = w.target.namespace;
   return html`<tr><td><span class=${'chip b-' + colourOf(ns)}></span><a href=${link('workload', ns + '/' + w.target.owner)}>${w.target.owner}</a><div class="small soft">${ns}</div></td>
     <td>${w.partitions} × ${w.profile || model(w.model)}<div class="small soft">${mostly(w.classes)}</div></td>
-    <td>${list.map((f) => html`<details class="small"><summary>${named('code.' + f.code, f.code)}</summary><p>${t('advice.missing')} ${f.missing}. ${f.how_to_get}</p></details>`)}</td></tr>`;
+    <td>${list.map((f) => html`<details class="small"><summary>${named('code.', f.code)}</summary><p>${t('advice.missing')} ${missing(f, say)} ${say(f.how_to_get)}</p></details>`)}</td></tr>`;
 }
 
 // Saved is what a plan brings. Without a price of any node that is not known.
@@ -101,27 +105,29 @@ function Saved({ c, m }) {
   return html`<p><strong>${t('advice.plan', { ...of, cash: money(c.cash), currency: m ? m.currency : c.currency })}</strong> ${t('advice.plan.hour', cost)}</p>`;
 }
 
-function Plan({ c }) {
+function Plan({ c, say }) {
   const r = c.recommendation, m = r.money;
   return html`<div class="panel"><h2>${t('advice.cluster', { name: c.cluster || unknown })}</h2>
     <${Saved} c=${c} m=${m} />
     ${c.unpriced_nodes > 0 && html`<p class="small">${t('advice.unpriced', { n: c.unpriced_nodes, of: c.nodes })} <code>gputally price check</code></p>`}
-    ${c.kept.length > 0 && html`<details class="small"><summary>${t('advice.kept', { n: c.kept.length })}</summary><ul>${c.kept.slice(0, 100).map((k) => html`<li>${k}</li>`)}</ul></details>`}
-    ${c.cash !== null && html`<details><summary>${t('advice.steps', { n: c.steps.length })}</summary><ol class="small">${c.steps.map((s) => html`<li>${s.action} ${s.node || ''} ${s.gpu || ''} ${(s.instances || []).map((i) => i.profile + '@' + i.start).join(' ')} ${(s.moves || []).map((x) => x.pod + ' → ' + x.node + (x.instance ? ' ' + x.instance.profile : '')).join('; ')}</li>`)}</ol></details>
-      <ul class="small soft">${(r.risk.notes || []).map((n) => html`<li>${n}</li>`)}</ul>`}</div>`;
+    ${c.kept.length > 0 && html`<details class="small"><summary>${t('advice.kept', { n: c.kept.length })}</summary><ul>${c.kept.slice(0, 100).map((k) => html`<li>${k.node}: ${say(k.why)}</li>`)}</ul></details>`}
+    ${c.cash !== null && html`<details><summary>${t('advice.steps', { n: c.steps.length })}</summary><ol class="small">${c.steps.map((s) => html`<li>${named('step.', s.action)} ${s.node || ''} ${s.gpu || ''} ${(s.instances || []).map((i) => i.profile + '@' + i.start).join(' ')} ${(s.moves || []).map((x) => say(x.pod) + ' → ' + x.node + (x.instance ? ' ' + x.instance.profile : '')).join('; ')}</li>`)}</ol></details>
+      <ul class="small soft">${(r.risk.notes || []).map((n) => html`<li>${say(n)}</li>`)}</ul>`}</div>`;
 }
 
 // Verdict compares before and after one change.
 function Verdict({ d }) {
   const { data, loading, error } = useAsk(d.applied ? '/advice/' + encodeURIComponent(d.id) + '/verification' : null);
+  const say = sayer(data);
   if (!d.applied) return html`<span class="soft">${t('advice.notapplied')}</span>`;
-  return html`<${Wait} on=${loading}/><${Trouble} error=${error}/>${data && html`<strong>${named('said.' + data.state, data.state)}</strong> ${t('advice.came', { cash: money(data.cash), charge: money(data.charge), currency: data.after.currency || '' })}<ul class="small">${data.guards.map((g) => html`<li>${g}</li>`)}${data.notes.map((n) => html`<li>${n}</li>`)}</ul>${(data.way_back || []).length > 0 && html`<pre class="mono scroll" tabindex="0">${data.way_back.join('\n')}</pre>`}`}`;
+  return html`<${Wait} on=${loading}/><${Trouble} error=${error}/>${data && html`<strong>${named('said.', data.state)}</strong> ${t('advice.came', { cash: money(data.cash), charge: money(data.charge), currency: data.after.currency || '' })}<ul class="small">${data.guards.concat(data.notes).map((n) => html`<li>${say(n)}</li>`)}</ul>${(data.way_back || []).length > 0 && html`<pre class="mono scroll" tabindex="0">${data.way_back.map(say).join('\n')}</pre>`}`}`;
 }
 
 export function Advice({ q }) {
   const share = q.get('share') === 'true', search = (q.get('search') || '').toLowerCase();
   const { data, loading, error, retry } = useAsk('/advice' + (share ? '?share=true' : ''));
   const plans = useAsk('/advice/plans'), said = useAsk('/advice/decisions');
+  const say = sayer(data), saidSo = sayer(said.data), planned = sayer(plans.data);
   const again = () => { retry(); said.retry(); };
   const all = (data ? data.workloads : []).filter((w) => !search || JSON.stringify(w.target).toLowerCase().includes(search));
   const rows = all.flatMap((w) => w.recommendations.filter((r) => r.proposed).map((r) => ({ w, r })));
@@ -137,9 +143,9 @@ export function Advice({ q }) {
     ${data && data.hours_behind > 0 && html`<div class="note warn">${t('advice.behind', { n: number(data.hours_behind) })}</div>`}
     ${data && !all.length && html`<${Empty} title=${t('advice.none')}><p>${t('advice.none.why')}</p><p><code>gputally status</code></p><//>`}
     ${rows.length + shared.length > 0 && html`<div class="panel scroll"><table><thead><tr><th>${t('dim.workload')}</th><th>${t('advice.has')}</th><th>${t('advice.change')}</th><th class="num">${t('advice.charge')}</th><th class="num">${t('advice.freed')}</th><th class="num">${t('advice.cash')}</th><th>${t('advice.sure')}</th><th>${t('advice.say')}</th></tr></thead>
-      <tbody>${rows.slice(0, 300).map((x) => html`<${Row} ...${x} done=${again}/>`)}${shared.map((r) => html`<${Row} r=${r} done=${again}/>`)}</tbody></table><p class="small soft">${t('advice.never')}</p></div>`}
-    ${(plans.data ? plans.data.clusters : []).map((c) => html`<${Plan} c=${c}/>`)}
-    ${said.data && said.data.decisions.length > 0 && html`<div class="panel scroll"><h2>${t('advice.decisions')}</h2><table><thead><tr><th>${t('dim.workload')}</th><th>${t('advice.change')}</th><th>${t('advice.say')}</th><th>${t('advice.verdict')}</th></tr></thead><tbody>${said.data.decisions.slice(0, 50).map((d) => html`<tr><td>${d.target.owner}<div class="small soft">${d.target.namespace}</div></td><td>${named('kind.' + d.kind, d.kind)}</td><td>${named('said.' + d.state, d.state)}<div class="small soft">${day(Date.parse(d.at))} ${d.by || ''} ${d.reason || ''}</div>${d.expired_because && html`<div class="small">${d.expired_because}</div>`}</td><td><${Verdict} d=${d}/></td></tr>`)}</tbody></table></div>`}
-    ${none.length > 0 && html`<div class="panel scroll"><h2>${t('advice.refused')}</h2><table><thead><tr><th>${t('dim.workload')}</th><th>${t('advice.has')}</th><th>${t('advice.why')}</th></tr></thead><tbody>${none.slice(0, 300).map((w) => html`<${Refused} w=${w}/>`)}</tbody></table></div>`}
+      <tbody>${rows.slice(0, 300).map((x) => html`<${Row} ...${x} say=${say} done=${again}/>`)}${shared.map((r) => html`<${Row} r=${r} say=${say} done=${again}/>`)}</tbody></table><p class="small soft">${t('advice.never')}</p></div>`}
+    ${(plans.data ? plans.data.clusters : []).map((c) => html`<${Plan} c=${c} say=${planned}/>`)}
+    ${said.data && said.data.decisions.length > 0 && html`<div class="panel scroll"><h2>${t('advice.decisions')}</h2><table><thead><tr><th>${t('dim.workload')}</th><th>${t('advice.change')}</th><th>${t('advice.say')}</th><th>${t('advice.verdict')}</th></tr></thead><tbody>${said.data.decisions.slice(0, 50).map((d) => html`<tr><td>${d.target.owner}<div class="small soft">${d.target.namespace}</div></td><td>${named('kind.', d.kind)}</td><td>${named('said.', d.state)}<div class="small soft">${day(Date.parse(d.at))} ${d.by || ''} ${d.reason || ''}</div>${d.expired_because && html`<div class="small">${d.expired_because.map(saidSo).join('; ')}</div>`}</td><td><${Verdict} d=${d}/></td></tr>`)}</tbody></table></div>`}
+    ${none.length > 0 && html`<div class="panel scroll"><h2>${t('advice.refused')}</h2><table><thead><tr><th>${t('dim.workload')}</th><th>${t('advice.has')}</th><th>${t('advice.why')}</th></tr></thead><tbody>${none.slice(0, 300).map((w) => html`<${Refused} w=${w} say=${say}/>`)}</tbody></table></div>`}
     <${Command} line="gputally advise"/>`;
 }
