@@ -88,6 +88,11 @@ func TestPages(t *testing.T) {
 				if script[bool](t, b, `document.documentElement.scrollWidth > innerWidth + 1`) {
 					t.Error("the page is wider than the window")
 				}
+				if left := script[string](t, b, englishLeft); look.lang == "zh" && left != "" {
+					t.Errorf("English on a Chinese page:\n%s", left)
+				} else if look.lang == "en" && left == "" {
+					t.Error("no English on an English page: the search for it finds nothing")
+				}
 				for _, c := range b.complaints() {
 					t.Error(c)
 				}
@@ -95,6 +100,20 @@ func TestPages(t *testing.T) {
 		}
 	}
 }
+
+// englishLeft are texts of the page in which four English words stand in a row, also those
+// in closed parts and in names for those who do not see; commands and code are English.
+const englishLeft = `(() => {
+	const found = new Set(), words = /\b[a-z]+(?:,? [a-z]+){3,}\b/, no = 'code, script, noscript, style, [lang=en]';
+	const look = (text) => { if (words.test(text)) found.add(text.trim()); };
+	for (const w = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); w.nextNode();) {
+		const at = w.currentNode.parentElement;
+		if (at.closest('pre')) for (const line of w.currentNode.data.split('\n')) look((line.match(/# .*/) || [''])[0]);
+		else if (!at.closest(no)) look(w.currentNode.data);
+	}
+	for (const e of document.querySelectorAll('[title], [aria-label], [placeholder]')) for (const a of ['title', 'aria-label', 'placeholder']) look(e.getAttribute(a) || '');
+	return [...found].join('\n');
+})()`
 
 // TestNarrow: on a telephone no page is wider than the screen; tables are moved within
 // their panels.
