@@ -10,7 +10,7 @@ import { number, percent, money, nano, fromNano, bytes, unknown, day, isZero } f
 import { Head, Wait, Trouble, Empty, Fact, Command } from '../parts.js';
 import { colourOf } from '../colour.js';
 
-const figure = (v, unit) => (unit === 'bytes' ? bytes(v) : number(v, 3) + (unit && unit !== 'ratio' ? ' ' + named('unit.', unit) : ''));
+const figure = (v, unit) => (unit === 'bytes' ? bytes(v) : number(v, Number.isInteger(v) ? 0 : 3) + (unit && unit !== 'ratio' ? ' ' + named('unit.', unit) : ''));
 const model = (name) => (name || '').replace(/^NVIDIA /, '');
 
 function mostly(classes) {
@@ -46,7 +46,7 @@ const freed = (m) => fromNano(nano(m.freed_idle) + (nano(m.freed_stranded) > 0n 
 function Details({ r, say }) {
   return html`<details class="small"><summary>${t('advice.evidence')}</summary>
     ${r.evidence.length > 0 && html`<ul>${r.evidence.map((e) => html`<li>${named('metric.', say(e.metric))}, ${named('statistic.', say(e.statistic))}: ${figure(e.value, e.unit)} <span class="soft">(${named('grade.', e.grade)})</span></li>`)}</ul>`}
-    ${r.tests.length > 0 && html`<ul>${r.tests.map((x) => html`<li>${x.holds ? '✓' : '✗'} <strong>${say(x.of)}</strong> ${named('metric.', say(x.name))}: ${say(x.sum)} = ${figure(x.value, x.unit)} ${x.holds ? '≤' : '>'} ${figure(x.limit, x.unit)}</li>`)}</ul>`}
+    ${r.tests.length > 0 && html`<ul>${r.tests.map((x) => html`<li>${x.holds ? '✓' : '✗'} <strong>${say(x.of)}</strong> ${named('metric.', say(x.name))}: ${figure(x.value, x.unit)} ${x.holds ? '≤' : '>'} ${figure(x.limit, x.unit)} ${x.sum && html`<span class="soft">(${say(x.sum)})</span>`}</li>`)}</ul>`}
     ${r.money && !isZero(r.money.avoidable) && html`<p>${t('advice.avoidable', { amount: money(r.money.avoidable), currency: r.money.currency })}</p>`}
     ${r.money && r.money.charge_note && html`<p><strong>${t('advice.charge')}</strong> ${say(r.money.charge_note)}</p>`}
     ${r.risk.isolation && html`<p><strong>${t('advice.isolation')}</strong> ${say(r.risk.isolation)}</p>`}
