@@ -115,6 +115,26 @@ const englishLeft = `(() => {
 	return [...found].join('\n');
 })()`
 
+// TestTrouble: what goes wrong is said in the language of whoever looks, with what to do;
+// what exactly, the server says.
+func TestTrouble(t *testing.T) {
+	server, _ := small(t)
+	b := open(t, server)
+	b.quiet = "40" // 404 and 409 are what is tried
+	for _, look := range []struct{ lang, hash, want, exactly string }{
+		{"en", "gpu/GPU-none?range=7d", "That is not there.", "GPU-none"},
+		{"zh", "gpu/GPU-none?range=7d", "找不到。", "GPU-none"},
+	} {
+		b.visit(t, fmt.Sprintf("%s/ui/?lang=%s#/%s", server, look.lang, look.hash))
+		text := b.text(t)
+		if !strings.Contains(text, look.want) || !strings.Contains(text, look.exactly) {
+			t.Errorf("%s %s:\n%s", look.lang, look.hash, text)
+		}
+		b.accessible(t, look.lang+" trouble")
+		b.picture(t, "trouble-"+look.lang)
+	}
+}
+
 // TestNarrow: on a telephone no page is wider than the screen; tables are moved within
 // their panels.
 func TestNarrow(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	v1 "github.com/gputally/gputally/internal/adapter/api/v1"
 	"github.com/gputally/gputally/internal/core/advice"
 	"github.com/gputally/gputally/internal/core/attribution"
 )
@@ -189,6 +190,11 @@ func TestMessages(t *testing.T) {
 	for _, code := range advice.Wording.Codes() {
 		if m := messages["says."+code]; m["en"] != advice.Wording.English(code) {
 			t.Errorf("says.%s: %q, advice says %q", code, m["en"], advice.Wording.English(code))
+		}
+	}
+	for _, code := range []string{v1.CodeInvalid, v1.CodeUnauthorized, v1.CodeForbidden, v1.CodeNotFound, v1.CodeTooLarge, v1.CodeBusy, v1.CodeInternal, v1.CodeRefused} {
+		if key := "trouble." + code; messages[key] == nil || messages[key+".do"] == nil {
+			t.Errorf("%s: a page can meet it, and has no words for it and for what to do", key)
 		}
 	}
 	var code strings.Builder

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small parts that every page is made of.
 import { html, useState } from './lib.js';
-import { t } from './i18n.js';
+import { t, has, lang } from './i18n.js';
 import { ranges, set, iso } from './state.js';
 import { grade } from './format.js';
 
@@ -12,10 +12,18 @@ export const Wait = ({ on, what }) => html`<div class=${on ? 'wait on' : 'wait'}
 
 export function Trouble({ error, retry }) {
   if (!error) return null;
-  const lost = error.status === undefined;
-  return html`<div class="note bad" role="alert"><strong>${lost ? t('error.unreachable') : error.message}</strong>
-    <div>${lost ? t('error.unreachable.hint') : error.status === 503 ? t('error.busy.hint') : error.hint || ''}</div>
+  return html`<div class="note bad" role="alert"><${What} error=${error}/>
     ${retry && html`<p></p><button onClick=${retry}>${t('retry')}</button>`}</div>`;
+}
+
+// What went wrong and what to do, in the language of whoever looks; what exactly, the
+// server says in its own.
+function What({ error }) {
+  const key = 'trouble.' + (error.status === 503 ? 'busy' : error.code);
+  if (error.status === undefined) return html`<strong>${t('error.unreachable')}</strong><div>${t('error.unreachable.hint')}</div>`;
+  if (!has(key)) return html`<strong>${error.message}</strong><div>${error.hint || ''}</div>`;
+  const own = lang === 'en' && error.hint;
+  return html`<strong>${t(key)}</strong><div lang="en">${error.message}</div><div>${own || t(key + '.do')}</div>${!own && error.hint && html`<div class="small soft" lang="en">${error.hint}</div>`}`;
 }
 
 export const Empty = ({ title, children }) => html`<div class="panel empty"><h2>${title}</h2>${children}</div>`;
