@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
+	if fleet.stop != nil {
+		fleet.stop()
+	}
 	_ = os.RemoveAll(bin)
 	os.Exit(code)
 }
@@ -43,6 +46,19 @@ var build = sync.OnceValues(func() ([]byte, error) {
 // start runs gputally server until the test ends, and gives its address.
 func start(t *testing.T, flags ...string) string {
 	t.Helper()
+	address, stop, log := launch(t, t.TempDir(), flags...)
+	t.Cleanup(func() {
+		stop()
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	return address
+}
+
+// launch runs gputally server until it is stopped. Its log is whole when it has stopped.
+func launch(t *testing.T, dir string, flags ...string) (url string, stop func(), log *strings.Builder) {
+	t.Helper()
 	if out, err := build(); err != nil {
 		t.Fatalf("build the program: %v\n%s", err, out)
 	}
@@ -52,20 +68,17 @@ func start(t *testing.T, flags ...string) string {
 	}
 	address := l.Addr().String()
 	_ = l.Close()
-	var log strings.Builder
-	c := exec.Command(filepath.Join(bin, "gputally"), append([]string{"server", "--data-dir", filepath.Join(t.TempDir(), "ledger"), "--listen", address,
+	log = &strings.Builder{}
+	c := exec.Command(filepath.Join(bin, "gputally"), append([]string{"server", "--data-dir", filepath.Join(dir, "ledger"), "--listen", address,
 		"--price-book", "../demo/prices.yaml", "--policy-file", "../demo/policy.yaml", "--memory", "512"}, flags...)...)
-	c.Stdout, c.Stderr = io.Discard, &log
+	c.Stdout, c.Stderr = io.Discard, log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = func() {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		_ = c.Wait()
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
+	}
 	until(t, 30*time.Second, "the server answers", func() bool {
 		resp, err := http.Get("http://" + address + "/healthz")
 		if err != nil {
@@ -74,7 +87,7 @@ func start(t *testing.T, flags ...string) string {
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	})
-	return "http://" + address
+	return "http://" + address, stop, log
 }
 
 func until(t *testing.T, limit time.Duration, what string, done func() bool) {
@@ -89,28 +102,43 @@ func until(t *testing.T, limit time.Duration, what string, done func() bool) {
 // days is how long the history of the small fleet is.
 const days = 3
 
-// small is a server with the history of three nodes, rated, and a device of theirs.
+// fleet is the small fleet, which is made once: tests only look at it.
+var fleet struct {
+	once        sync.Once
+	url, device string
+	stop        func()
+}
+
+// small is a server with the history of three nodes, rated, and a device of theirs. It is
+// there until all tests have ended, and nobody may change anything on it.
 func small(t *testing.T) (url, device string) {
 	t.Helper()
-	url = start(t)
-	now := time.Now().UTC().Truncate(time.Second)
-	fleet := history.New(2026, now.AddDate(0, 0, -days), now)
-	for _, n := range fleet.Nodes() {
-		var batches []usage.Batch
-		for b := range fleet.Batches(n.Name) {
-			batches = append(batches, b)
+	fleet.once.Do(func() {
+		url, stop, _ := launch(t, bin)
+		fleet.stop = stop
+		now := time.Now().UTC().Truncate(time.Second)
+		nodes := history.New(2026, now.AddDate(0, 0, -days), now)
+		for _, n := range nodes.Nodes() {
+			var batches []usage.Batch
+			for b := range nodes.Batches(n.Name) {
+				batches = append(batches, b)
+			}
+			deliver(t, url, batches)
 		}
-		deliver(t, url, batches)
+		rated(t, url)
+		var f struct {
+			Nodes []struct{ GPUs []struct{ UUID string } }
+		}
+		ask(t, url+"/api/v1/fleet", &f)
+		if len(f.Nodes) != 3 {
+			t.Fatalf("%d nodes on the board", len(f.Nodes))
+		}
+		fleet.url, fleet.device = url, f.Nodes[0].GPUs[0].UUID
+	})
+	if fleet.url == "" {
+		t.Fatal("the small fleet was not made: see the first test that asked for it")
 	}
-	rated(t, url)
-	var f struct {
-		Nodes []struct{ GPUs []struct{ UUID string } }
-	}
-	ask(t, url+"/api/v1/fleet", &f)
-	if len(f.Nodes) != 3 {
-		t.Fatalf("%d nodes on the board", len(f.Nodes))
-	}
-	return url, f.Nodes[0].GPUs[0].UUID
+	return fleet.url, fleet.device
 }
 
 // began is the hour in which the tests began.
