@@ -116,7 +116,7 @@ const englishLeft = `(() => {
 })()`
 
 // TestTrouble: what goes wrong is said in the language of whoever looks, with what to do;
-// what exactly, the server says.
+// what exactly, the server says. No address leaves a page empty.
 func TestTrouble(t *testing.T) {
 	server, _ := small(t)
 	b := open(t, server)
@@ -124,6 +124,15 @@ func TestTrouble(t *testing.T) {
 	for _, look := range []struct{ lang, hash, want, exactly string }{
 		{"en", "gpu/GPU-none?range=7d", "That is not there.", "GPU-none"},
 		{"zh", "gpu/GPU-none?range=7d", "找不到。", "GPU-none"},
+		{"en", "gpu/%E0%A4%A", "That is not there.", "%E0%A4%A"},
+		{"zh", "cost?by=nothing", "按现在的条件无法查询。", "workload_kind, workload"},
+		{"en", "cost?from=2026-12-02T00:00Z&to=2026-12-01T00:00Z", "The question cannot be answered", "it is not before to"},
+		{"en", "cost?from=banana&to=x", "What if", "7 days"},
+		{"en", "cost?from=1999-01-01T00:00Z&to=1999-02-01T00:00Z", "No hour of this time is rated", "--from 1999-01-01T00:00:00Z --to 1999-02-01T00:00:00Z"},
+		{"en", "truth?from=1999-01-01T00:00Z&to=1999-02-01T00:00Z", "No hour of this time is rated", "At this moment"},
+		{"en", "workload/broken", "No workload is called that.", "namespace/Deployment/name"},
+		{"zh", "statement?month=2031-01", "2031-01 没有入账", "--month 2031-01"},
+		{"en", "nowhere", "There is no such page.", "Fleet"},
 	} {
 		b.visit(t, fmt.Sprintf("%s/ui/?lang=%s#/%s", server, look.lang, look.hash))
 		text := b.text(t)

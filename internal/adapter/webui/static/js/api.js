@@ -15,6 +15,7 @@ export class Problem extends Error {
   constructor(status, body) {
     super(body.detail || 'status ' + status);
     this.status = status; this.code = body.code; this.hint = body.hint;
+    this.allowed = (body.errors || []).flatMap((e) => e.allowed || []);
   }
 }
 

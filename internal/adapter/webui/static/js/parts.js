@@ -23,7 +23,7 @@ function What({ error }) {
   if (error.status === undefined) return html`<strong>${t('error.unreachable')}</strong><div>${t('error.unreachable.hint')}</div>`;
   if (!has(key)) return html`<strong>${error.message}</strong><div>${error.hint || ''}</div>`;
   const own = lang === 'en' && error.hint;
-  return html`<strong>${t(key)}</strong><div lang="en">${error.message}</div><div>${own || t(key + '.do')}</div>${!own && error.hint && html`<div class="small soft" lang="en">${error.hint}</div>`}`;
+  return html`<strong>${t(key)}</strong><div lang="en">${error.message}</div>${error.allowed.length > 0 && html`<div class="small">${t('trouble.allowed')} <code>${error.allowed.join(', ')}</code></div>`}<div>${own || t(key + '.do')}</div>${!own && error.hint && html`<div class="small soft" lang="en">${error.hint}</div>`}`;
 }
 
 export const Empty = ({ title, children }) => html`<div class="panel empty"><h2>${title}</h2>${children}</div>`;
@@ -31,7 +31,8 @@ export const Fact = ({ k, v, unit, s, title }) => html`<div class="fact" title=$
 
 // Range is the one control of time.
 export function Range({ q, standard, months, only }) {
-  const month = q.get('month'), from = q.get('from');
+  const told = (k) => (isNaN(Date.parse(q.get(k))) ? '' : q.get(k));
+  const month = q.get('month'), from = told('from'), until = told('to');
   const current = month || from ? '' : ranges[q.get('range')] ? q.get('range') : standard;
   const [open, setOpen] = useState(false);
   const pick = (r) => set({ range: r, from: '', to: '', month: '' });
@@ -46,8 +47,8 @@ export function Range({ q, standard, months, only }) {
   return html`<div class="bar-tools" role="group" aria-label=${t('range')}>
     ${Object.keys(ranges).filter((r) => !only || only.includes(r)).map((r) => html`<button class=${current === r ? 'on' : ''} aria-pressed=${current === r} onClick=${() => pick(r)}>${t('range.' + r)}</button>`)}
     ${months && [[thisMonth, 'range.thismonth'], [lastMonth, 'range.lastmonth']].map(([m, k]) => html`<button class=${month === m ? 'on' : ''} aria-pressed=${month === m} onClick=${() => set({ month: m, range: '', from: '', to: '' })}>${t(k)}</button>`)}
-    <button class=${from ? 'on' : ''} aria-pressed=${!!from} aria-expanded=${open} onClick=${() => setOpen(!open)}>${from ? local(from).replace('T', ' ') + ' – ' + (q.get('to') ? local(q.get('to')).replace('T', ' ') : t('range.now')) : t('range.custom')}</button>
-    ${open && html`<form class="bar-tools" onSubmit=${custom}><label class="vh" for="ra">${t('range.from')}</label><input id="ra" name="a" type="datetime-local" value=${local(from || Date.now() - ranges[standard])} required/><label class="vh" for="rb">${t('range.to')}</label><input id="rb" name="b" type="datetime-local" value=${local(q.get('to'))} required/><button class="primary">${t('range.apply')}</button></form>`}
+    <button class=${from ? 'on' : ''} aria-pressed=${!!from} aria-expanded=${open} onClick=${() => setOpen(!open)}>${from ? local(from).replace('T', ' ') + ' – ' + (until ? local(until).replace('T', ' ') : t('range.now')) : t('range.custom')}</button>
+    ${open && html`<form class="bar-tools" onSubmit=${custom}><label class="vh" for="ra">${t('range.from')}</label><input id="ra" name="a" type="datetime-local" value=${local(from || Date.now() - ranges[standard])} required/><label class="vh" for="rb">${t('range.to')}</label><input id="rb" name="b" type="datetime-local" value=${local(until)} required/><button class="primary">${t('range.apply')}</button></form>`}
   </div>`;
 }
 

@@ -6,8 +6,11 @@ const listeners = new Set();
 export function where() {
   const [path, query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [page, ...rest] = path.split('/');
-  return { page: page || 'fleet', arg: decodeURIComponent(rest.join('/')), q: new URLSearchParams(query) };
+  return { page: page || 'fleet', arg: plain(rest.join('/')), q: new URLSearchParams(query) };
 }
+
+// plain is a part of an address as it was meant; what nobody can read stays as it is.
+function plain(text) { try { return decodeURIComponent(text); } catch { return text; } }
 
 export function link(page, arg, q) {
   const kept = new URLSearchParams();
@@ -34,15 +37,18 @@ addEventListener('popstate', tell);
 const HOUR = 3600000;
 export const ranges = { '1h': HOUR, '6h': 6 * HOUR, '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR };
 
-// span is the time that is looked at: {from, to} in ms, and month where it is one.
+// span is the time that is looked at: {from, to} in ms, and month where it is one. A time
+// that nobody can read is the standard one.
 export function span(q, standard) {
   const month = q.get('month');
-  if (month) {
-    const from = Date.parse(month + '-01T00:00:00Z');
+  const first = Date.parse(month + '-01T00:00:00Z');
+  if (month && !isNaN(first)) {
+    const from = first;
     const d = new Date(from);
     return { from, to: Date.UTC(d.getUTCFullYear(), d.getUTCMonth() + 1, 1), month };
   }
-  if (q.get('from')) return { from: Date.parse(q.get('from')), to: q.get('to') ? Date.parse(q.get('to')) : Date.now() };
+  const given = { from: Date.parse(q.get('from')), to: q.get('to') ? Date.parse(q.get('to')) : Date.now() };
+  if (!isNaN(given.from) && !isNaN(given.to)) return given;
   const range = ranges[q.get('range')] ? q.get('range') : standard;
   const to = Date.now();
   return { from: to - ranges[range], to, range };
@@ -54,6 +60,12 @@ export const moments = (s) => 'from=' + iso(s.from) + '&to=' + iso(s.to);
 export function hours(s) {
   if (s.month) return 'month=' + s.month;
   return 'from=' + iso(Math.floor(s.from / HOUR) * HOUR) + '&to=' + iso(Math.ceil(s.to / HOUR) * HOUR);
+}
+// flags are the time as the program takes it.
+export function flags(s) {
+  if (s.month) return '--month ' + s.month;
+  const h = hourSpan(s);
+  return s.range ? '--since ' + s.range : '--from ' + h.from + ' --to ' + h.to;
 }
 export function hourSpan(s) { return { from: iso(Math.floor(s.from / HOUR) * HOUR), to: iso(Math.ceil(s.to / HOUR) * HOUR) }; }
 // kept is what goes along from page to page: the time.

@@ -4,7 +4,7 @@
 import { html, useMemo, useState } from '../lib.js';
 import { t, has } from '../i18n.js';
 import { useAsk, get, post, hand } from '../api.js';
-import { span, hours, hourSpan, set, link, kept } from '../state.js';
+import { span, hours, hourSpan, set, link, kept, flags } from '../state.js';
 import { money, nano, fromNano, isZero, gpuHours, percent, unknown, number, keyTime } from '../format.js';
 import { Head, Wait, Trouble, Range, Command, Empty, Mix, Share } from '../parts.js';
 import { colourOf } from '../colour.js';
@@ -150,7 +150,7 @@ function Explain({ q, s }) {
   const { data, loading, error } = useAsk(pod ? '/explanation?limit=3&pod=' + encodeURIComponent(pod) + '&' + hours(s) : null);
   if (!pod) return null;
   return html`<div class="panel"><h2>${t('cost.explain', { pod })}</h2><${Wait} on=${loading}/><${Trouble} error=${error}/>${data && data.traces.map((x, i) => html`<details open=${i === 0}><summary>${t('cost.trace', { n: i + 1, of: data.entries })}</summary><pre tabindex="0">${x.text}</pre></details>`)}
-    <${Command} line=${'gputally explain --pod ' + pod + ' --since 7d'}/></div>`;
+    <${Command} line=${'gputally explain --pod ' + pod + ' ' + flags(s)}/></div>`;
 }
 
 export function Cost({ q, theme }) {
@@ -192,5 +192,5 @@ export function Cost({ q, theme }) {
         <div class="panel"><${Table} s=${x} by=${by} q=${q} other=${other}/><p></p><button class="noprint" onClick=${() => hand(new Blob([csv(x, by)], { type: 'text/csv' }), 'cost-' + by + '.csv')}>${t('cost.csv')}</button></div></section>`;
     })}
     <${Explain} q=${q} s=${s}/>
-    <${Command} line=${'gputally report ' + (s.month ? '--month ' + s.month : '--since ' + (s.range || '7d')) + ' --by ' + byOf(by).join(',') + w.list.map((f) => ' --where ' + f.by + '=' + f.in).join('')}/>`;
+    <${Command} line=${'gputally report ' + flags(s) + ' --by ' + byOf(by).join(',') + w.list.map((f) => ' --where ' + f.by + '=' + f.in).join('')}/>`;
 }

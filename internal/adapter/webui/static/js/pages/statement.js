@@ -81,6 +81,7 @@ export function Statement({ q }) {
       ${m && m.state === 'closed' && team && html`<${Save} path=${'/months/' + month + '/statement?currency=' + currency + '&account=' + encodeURIComponent(team)} name=${'statement-' + team + '-' + month + '.jsonl'}>${t('stmt.frozen')}<//>`}
     <//><${Wait} on=${months.loading || booked.loading || closed.loading || corrections.loading || policies.loading}/><${Trouble} error=${months.error || booked.error} retry=${booked.retry}/>
     ${months.data && !list.length && html`<${Empty} title=${t('stmt.none')}><p>${t('cost.none.how')}</p><p><code>gputally status</code></p><//>`}
+    ${booked.data && months.data && !m && html`<${Empty} title=${t('stmt.nothing', { month })}/>`}
     ${booked.data && m && html`<${Paper} month=${month} team=${team} booked=${booked.data} status=${status.data} m=${m} all=${all} corrections=${corrections.data} policies=${policies.data}/>`}
     ${month && html`<${Command} line=${'gputally report --month ' + month + ' --booked' + (team ? ' --by workload --where namespace=' + team : ' --by namespace')}/>`}`;
 }

@@ -4,7 +4,7 @@
 import { html, useMemo } from '../lib.js';
 import { t } from '../i18n.js';
 import { useAsk } from '../api.js';
-import { span, hours, link, kept } from '../state.js';
+import { span, hours, link, kept, flags } from '../state.js';
 import { number, percent, money, bytes, fromNano, unknown, grade, worse } from '../format.js';
 import { Head, Wait, Trouble, Range, Empty, Command, Mix } from '../parts.js';
 import { bills, HALF_CENT } from '../naive.js';
@@ -87,6 +87,7 @@ export function Truth({ q }) {
       <${Row} what=${t('truth.requests')} naive=${number(f.requested) + ' / ' + number(f.gpus) + ' GPU'} truth=${html`<${Graded} v=${number(f.held) + ' / ' + number(f.gpus) + ' GPU'} g="measured"/>`} reason=${t('truth.requests.why')}/>
       <${Row} what=${t('truth.memory')} naive=${bytes(f.usedCopied)} truth=${html`<${Graded} v=${bytes(f.used)} g=${f.worst}/>`} reason=${t('truth.memory.why')}/>
     </tbody></table></div></div>`}
+    ${report.data && !sections.length && !empty && html`<${Empty} title=${t('cost.none.title')}><p>${t('cost.none.how')}</p><p><code>gputally status</code></p><//>`}
     ${sections.map((x) => html`<${Bill} key=${x.currency} x=${x} q=${q}/>`)}
-    <${Command} line=${'gputally report --by gpu,mode,namespace,pod ' + (s.month ? '--month ' + s.month : '--since ' + (s.range || '24h'))}/>`;
+    <${Command} line=${'gputally report --by gpu,mode,namespace,pod ' + flags(s)}/>`;
 }

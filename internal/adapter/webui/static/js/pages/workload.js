@@ -4,7 +4,7 @@
 import { html, useMemo } from '../lib.js';
 import { t } from '../i18n.js';
 import { useAsk } from '../api.js';
-import { span, hours, hourSpan, link, kept, set } from '../state.js';
+import { span, hours, hourSpan, link, kept, set, flags } from '../state.js';
 import { number, percent, money, gpuHours, unknown, shortUUID, keyTime } from '../format.js';
 import { Head, Wait, Trouble, Range, Empty, Fact, Command, Mix } from '../parts.js';
 import { colourOf } from '../colour.js';
@@ -65,7 +65,10 @@ function One({ arg, q, theme }) {
     <${Memory} rows=${section.rows} held=${d.held} hours=${did.data && did.data.hours} ns=${ns} times=${d.times} theme=${theme} onZoom=${zoom} span=${span2}/>
     <${Hours} data=${did.data} from=${from} to=${to}/>`}
     ${cards.data && cards.data.sections.filter((y) => y.rows.length).map((y) => html`<div class="panel scroll"><h2>${t('work.where')}</h2><table><thead><tr><th>GPU</th><th>${t('dim.model')}</th><th>${t('dim.mode')}</th><th class="num">${t('cost.allocated')}</th><th class="num">${t('cost.used')}</th><th class="num">${t('cost.cost')} ${y.currency}</th></tr></thead><tbody>${y.rows.map((r) => html`<tr><td>${r.keys.gpu ? html`<a class="mono" href=${link('gpu', r.keys.gpu, kept(q))}>${shortUUID(r.keys.gpu)}</a>` : t('work.nogpu')}</td><td>${r.keys.model || unknown}</td><td>${r.keys.mode || unknown}</td><td class="num">${gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.quantities.allocated_gpu_ms ? percent(r.quantities.used_gpu_ms / r.quantities.allocated_gpu_ms) : unknown}</td><td class="num">${r.cost ? money(r.cost.total) : t('unknown')}</td></tr>`)}</tbody></table></div>`)}
-    <${Command} line=${'gputally explain --workload ' + arg + ' --since ' + (s.range || '7d')}/>`;
+    <${Command} line=${'gputally explain --workload ' + arg + ' ' + flags(s)}/>`;
 }
 
-export const Workload = (props) => (props.arg ? html`<${One} ...${props}/>` : html`<${Find} q=${props.q}/>`);
+// Whose page it is stands in its address: namespace, kind and name.
+const Misspelt = ({ arg, q }) => html`<${Head} title=${arg} question=${t('work.question')}/><${Empty} title=${t('work.misspelt')}><p>${t('work.misspelt.how')} <code>${'namespace/Deployment/name'}</code></p><p><a href=${link('workload', '', kept(q))}>${t('page.workload')}</a></p><//>`;
+
+export const Workload = (props) => (props.arg && props.arg.split('/').length < 3 ? html`<${Misspelt} ...${props}/>` : props.arg ? html`<${One} ...${props}/>` : html`<${Find} q=${props.q}/>`);
