@@ -55,7 +55,7 @@ golden: ## Rewrite golden files from what the code prints now; read the diff
 	$(GO) test ./test/scenario ./cmd/... -update
 
 .PHONY: docs
-docs: ## Write the generated references (docs/cli.md, api/openapi.yaml; in English and Chinese metrics.md, flags.md, guardrails.md, server-metrics.md, server-config.md)
+docs: ## Write the generated references (docs/api/openapi.yaml; in English and Chinese cli.md, metrics.md, flags.md, guardrails.md, server-metrics.md, server-config.md)
 	$(GO) run ./cmd/gputally docs cli > docs/cli.md
 	$(GO) run ./cmd/gputally docs openapi > docs/api/openapi.yaml
 	$(GO) run ./cmd/gputally-agent docs metrics > docs/metrics.md
@@ -63,6 +63,7 @@ docs: ## Write the generated references (docs/cli.md, api/openapi.yaml; in Engli
 	$(GO) run ./cmd/gputally docs guard > docs/guardrails.md
 	$(GO) run ./cmd/gputally docs metrics > docs/server-metrics.md
 	$(GO) run ./cmd/gputally docs server-config > docs/server-config.md
+	$(GO) run ./cmd/gputally docs cli --lang zh > docs/zh/cli.md
 	$(GO) run ./cmd/gputally-agent docs metrics --lang zh > docs/zh/metrics.md
 	$(GO) run ./cmd/gputally-agent docs flags --lang zh > docs/zh/flags.md
 	$(GO) run ./cmd/gputally docs guard --lang zh > docs/zh/guardrails.md

@@ -23,9 +23,9 @@ MutatingAdmissionPolicy that hides GPUs from containers that ask for none, and t
 bindings. The API server evaluates them itself: no webhook, nothing that can be down.
 They do nothing until a namespace has the label gputally.io/guard:
 
-  warn      who makes such a pod is warned, and the audit log has it
-  enforce   such a pod is refused, and other containers that ask for no GPU get
-            NVIDIA_VISIBLE_DEVICES=void
+- warn: who makes such a pod is warned, and the audit log has it
+- enforce: such a pod is refused, and other containers that ask for no GPU get
+  NVIDIA_VISIBLE_DEVICES=void
 
 How exemptions work, and what policies cannot see: docs/guard-policies.md.`,
 		Example: `  gputally guard policies | kubectl apply -f -

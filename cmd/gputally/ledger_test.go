@@ -4,11 +4,9 @@ package main
 
 import (
 	"net/http/httptest"
-	"os"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/gputally/gputally/internal/adapter/api"
@@ -37,17 +35,7 @@ func TestLedgerScripts(t *testing.T) {
 
 // TestCLIDocsAreUpToDate: docs/cli.md is what the commands say.
 func TestCLIDocsAreUpToDate(t *testing.T) {
-	var made writer
-	if err := writeCLI(&made, newRoot()); err != nil {
-		t.Fatal(err)
-	}
-	kept, err := os.ReadFile("../../docs/cli.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(kept), string(made)); diff != "" {
-		t.Errorf("docs/cli.md is out of date: make docs (-want +got):\n%s", diff)
-	}
+	docsAreUpToDate(t, "cli.md", writeCLI)
 }
 
 type writer []byte

@@ -44,6 +44,7 @@ func TestChinesePages(t *testing.T) {
 // catalogues are where generated pages have their Chinese from.
 var catalogues = map[string]string{
 	"cmd/gputally-agent/flags_zh.txt":       "docs/zh/flags.md",
+	"cmd/gputally/cli_zh.txt":               "docs/zh/cli.md",
 	"cmd/gputally/guard_zh.txt":             "docs/zh/guardrails.md",
 	"cmd/gputally/server_config_zh.txt":     "docs/zh/server-config.md",
 	"internal/adapter/ledgermetrics/zh.txt": "docs/zh/server-metrics.md",
