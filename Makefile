@@ -55,7 +55,7 @@ golden: ## Rewrite golden files from what the code prints now; read the diff
 	$(GO) test ./test/scenario ./cmd/... -update
 
 .PHONY: docs
-docs: ## Write the generated references (docs/api/openapi.yaml; in English and Chinese cli.md, metrics.md, flags.md, guardrails.md, server-metrics.md, server-config.md)
+docs: ## Write the generated references (docs/api/openapi.yaml; in English and Chinese cli.md, metrics.md, flags.md, guardrails.md, server-metrics.md, server-config.md; the measured parts of Chinese pages)
 	$(GO) run ./cmd/gputally docs cli > docs/cli.md
 	$(GO) run ./cmd/gputally docs openapi > docs/api/openapi.yaml
 	$(GO) run ./cmd/gputally-agent docs metrics > docs/metrics.md
@@ -69,6 +69,7 @@ docs: ## Write the generated references (docs/api/openapi.yaml; in English and C
 	$(GO) run ./cmd/gputally docs guard --lang zh > docs/zh/guardrails.md
 	$(GO) run ./cmd/gputally docs metrics --lang zh > docs/zh/server-metrics.md
 	$(GO) run ./cmd/gputally docs server-config --lang zh > docs/zh/server-config.md
+	$(GO) run ./tools/figures
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser for FUZZTIME (default 20s) each
@@ -81,6 +82,7 @@ bench: build mock ## Measure cost and accuracy on this machine; writes docs/accu
 .PHONY: bench-ledger
 bench-ledger: need-gcc ## Measure the ledger at 10,000 GPUs (a part of bench); writes docs/ledger-speed.md
 	$(GO) run ./test/speed -write docs/ledger-speed.md
+	$(GO) run ./tools/figures
 
 .PHONY: mock
 mock: need-gcc ## Build the mock libnvidia-ml.so.1
@@ -101,6 +103,7 @@ scale: ## A real control plane with 1,000 fake nodes (root, an hour): writes doc
 	@mkdir -p $(BIN)
 	$(GO) build -o $(BIN)/scale.test ./test/scale
 	$(BIN)/scale.test -write docs/scale.md $(SCALE)
+	$(GO) run ./tools/figures
 
 # -count=1: what is tested lies outside of the modules, where the go command does not
 # look for changes.

@@ -28,3 +28,6 @@ echo "docs/packing-speed.md is written"
 step "ledger"
 go run ./test/speed -write docs/ledger-speed.md
 echo "docs/ledger-speed.md is written"
+
+step "the same figures in Chinese"
+go run ./tools/figures

@@ -35,7 +35,7 @@ func documented(t *testing.T, name string, lines ...string) {
 		return
 	}
 	if !*update {
-		t.Errorf("the tables %q of %s are not what comes out; go test ./test/fleets -update writes them.\nhas:\n%s\nwant:\n%s", name, docs, had, want)
+		t.Errorf("the tables %q of %s are not what comes out; go test ./test/fleets -update writes them, make docs the Chinese ones.\nhas:\n%s\nwant:\n%s", name, docs, had, want)
 		return
 	}
 	if err := os.WriteFile(docs, []byte(before+begin+want+end+after), 0o644); err != nil {

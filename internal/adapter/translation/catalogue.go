@@ -68,30 +68,37 @@ func Parse(text string) (*Catalogue, error) {
 
 // Say is a text in the catalogue's language. One without a word stays as it is.
 func (c *Catalogue) Say(text string) string {
-	if c == nil || !strings.ContainsFunc(text, unicode.IsLower) {
+	if c == nil || !hasWord(text) {
 		return text
 	}
 	said, there := c.texts[text]
 	if !there {
-		if !slices.Contains(c.missing, text) {
-			c.missing = append(c.missing, text)
-		}
+		c.miss(text)
 		return text
 	}
 	c.used[text] = true
 	return said
 }
 
+func hasWord(text string) bool { return strings.ContainsFunc(text, unicode.IsLower) }
+
+func (c *Catalogue) miss(text string) {
+	if !slices.Contains(c.missing, text) {
+		c.missing = append(c.missing, text)
+	}
+}
+
 // Print writes a document, if the catalogue had all that was asked and nothing else.
 func (c *Catalogue) Print(w io.Writer, document string) error {
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, document)
 	return err
 }
 
-func (c *Catalogue) err() error {
+// Err says which texts are missing from the catalogue, and which nothing says any more.
+func (c *Catalogue) Err() error {
 	if c == nil {
 		return nil
 	}

@@ -46,6 +46,25 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestFigures: measurements keep their numbers, and change no text.
+func TestFigures(t *testing.T) {
+	c, err := Parse("Measured on 0 cores of 0, go0.\n→ 用 0 核的 0、go0 测得。\n\nfleet\n→ 集群\n\n0 GPUs, 0 go\n→ 0 张 GPU,0 个退掉\n\nmean 0 ms\n→ 平均\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	english := "\nMeasured on 2 cores of Some 7B13 CPU @ 2.70GHz, go1.26.8.\n\n| fleet | A10 |\n|---|---:|\n| 1,000 GPUs, 2.5 go | `held` |\n|  | -0.5 % |\n"
+	want := "\n用 2 核的 Some 7B13 CPU @ 2.70GHz、go1.26.8 测得。\n\n| 集群 | A10 |\n|---|---:|\n| 1,000 张 GPU,2.5 个退掉 | `held` |\n|  | -0.5 % |\n"
+	if got := c.Figures(english); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	c.Figures("| mean 9 ms | p99 9 ms |")
+	for _, want := range []string{`"mean 0 ms (as many numbers`, `"p0 0 ms"`} {
+		if err := c.Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no word of %s: %v", want, err)
+		}
+	}
+}
+
 // TestEnglish: without a catalogue all stays as it is.
 func TestEnglish(t *testing.T) {
 	c, err := For(English, "not looked at")
