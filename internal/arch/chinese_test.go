@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,8 +19,9 @@ var relink = flag.Bool("relink", false, "lead links of Chinese pages to Chinese 
 
 // TestChinesePages: every page below docs/zh is the translation of the page with the
 // same path below docs: headings of the same ranks, the same commands, the same blocks
-// that are run, tables of the same shape with the same words in code, and links to the
-// same headings of the same pages, in Chinese where those are there in Chinese.
+// that are run, tables of the same shape with the same words in code, the same numbers,
+// and links to the same headings of the same pages, in Chinese where those are there in
+// Chinese.
 func TestChinesePages(t *testing.T) {
 	pages := translations(t)
 	for _, en := range pages {
@@ -29,7 +31,7 @@ func TestChinesePages(t *testing.T) {
 		}
 		a, b := read(t, en), read(t, zh)
 		for what, of := range map[string]func(path, text string) []string{
-			"headings": ranks, "code": blocks, "tables": tables, "words in code": words, "links": links(t),
+			"headings": ranks, "code": blocks, "tables": tables, "words in code": words, "numbers": numbers, "links": links(t),
 		} {
 			if x, y := of(en, a), of(zh, b); !slices.Equal(x, y) {
 				x, y = apart(x, y)
@@ -52,7 +54,7 @@ var catalogues = map[string]string{
 }
 
 // TestChineseReadme: the Chinese README leads where the English one does, to Chinese
-// pages where they are there.
+// pages where they are there, and has the same numbers.
 func TestChineseReadme(t *testing.T) {
 	const en, zh = "README.md", "README.zh-CN.md"
 	if *relink {
@@ -61,9 +63,11 @@ func TestChineseReadme(t *testing.T) {
 			leadToChinese(t, file, page)
 		}
 	}
-	if x, y := links(t)(en, read(t, en)), links(t)(zh, read(t, zh)); !slices.Equal(x, y) {
-		x, y = apart(x, y)
-		t.Errorf("links only of %s: %q\nonly of %s: %q", en, x, zh, y)
+	for what, of := range map[string]func(path, text string) []string{"links": links(t), "numbers": numbers} {
+		if x, y := of(en, read(t, en)), of(zh, read(t, zh)); !slices.Equal(x, y) {
+			x, y = apart(x, y)
+			t.Errorf("%s only of %s: %q\nonly of %s: %q", what, en, x, zh, y)
+		}
 	}
 	wantChineseLinks(t, zh)
 }
@@ -157,6 +161,24 @@ func tables(_, text string) (out []string) {
 
 func words(_, text string) []string {
 	return set(inCode.FindAllString(prose(text), -1))
+}
+
+var number = regexp.MustCompile(`([0-9]+(?:[.,][0-9]+)*)( million| billion| ?[万亿])?`)
+
+// numbers are those in prose: 21.6 million are 2160 万.
+func numbers(_, text string) (out []string) {
+	text = link.ReplaceAllString(inCode.ReplaceAllString(prose(text), ""), "]")
+	for _, m := range number.FindAllStringSubmatch(text, -1) {
+		digits := strings.ReplaceAll(m[1], ",", "")
+		n, err := strconv.ParseFloat(digits, 64)
+		if err != nil { // such as 1.26.8
+			out = append(out, digits)
+			continue
+		}
+		n *= map[string]float64{"": 1, "million": 1e6, "billion": 1e9, "万": 1e4, "亿": 1e8}[strings.TrimSpace(m[2])]
+		out = append(out, strconv.FormatFloat(n, 'f', -1, 64))
+	}
+	return set(out)
 }
 
 func set(of []string) []string {
