@@ -159,7 +159,7 @@ func listed(counts map[string]int) string {
 	kinds := slices.SortedFunc(maps.Keys(counts), func(x, y string) int { return cmp.Or(counts[y]-counts[x], cmp.Compare(x, y)) })
 	var parts []string
 	for _, k := range kinds {
-		parts = append(parts, fmt.Sprintf("%s %s", thousands(float64(counts[k])), k))
+		parts = append(parts, fmt.Sprintf("%s `%s`", thousands(float64(counts[k])), k))
 	}
 	if len(parts) == 0 {
 		return "none"

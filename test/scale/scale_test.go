@@ -31,10 +31,10 @@ func TestAudit(t *testing.T) {
 		t.Fatal(all, err)
 	}
 	agent := all.of(agentUser)
-	if got, want := agent.String(), "1 get /apis/resource.k8s.io, 1 list pods, 1 watch pods"; got != want {
+	if got, want := agent.String(), "1 `get /apis/resource.k8s.io`, 1 `list pods`, 1 `watch pods`"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := listed(agent.failures()), "1 list nodes: 403"; got != want {
+	if got, want := listed(agent.failures()), "1 `list nodes: 403`"; got != want {
 		t.Errorf("failed: %q, want %q", got, want)
 	}
 	if n := agent.peak(); n != 2 {
