@@ -55,7 +55,7 @@ golden: ## Rewrite golden files from what the code prints now; read the diff
 	$(GO) test ./test/scenario ./cmd/... -update
 
 .PHONY: docs
-docs: ## Write the generated references (docs/api/openapi.yaml; in English and Chinese cli.md, metrics.md, flags.md, guardrails.md, server-metrics.md, server-config.md; the measured parts of Chinese pages)
+docs: ## Write the generated references (docs/api/openapi.yaml; in English and Chinese cli.md, metrics.md, flags.md, guardrails.md, server-metrics.md, server-config.md; the measured parts of Chinese pages and the chart's README)
 	$(GO) run ./cmd/gputally docs cli > docs/cli.md
 	$(GO) run ./cmd/gputally docs openapi > docs/api/openapi.yaml
 	$(GO) run ./cmd/gputally-agent docs metrics > docs/metrics.md
@@ -70,6 +70,7 @@ docs: ## Write the generated references (docs/api/openapi.yaml; in English and C
 	$(GO) run ./cmd/gputally docs metrics --lang zh > docs/zh/server-metrics.md
 	$(GO) run ./cmd/gputally docs server-config --lang zh > docs/zh/server-config.md
 	$(GO) run ./tools/figures
+	$(GO) run ./tools/chartreadme
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser for FUZZTIME (default 20s) each
@@ -117,6 +118,7 @@ chart-test: ## The Helm chart and the plain manifests: rendered, and held to Kub
 manifests: ## Write the dashboards, deploy/manifests, the chart's README and its golden files
 	$(GO) run ./tools/dashboards
 	cd test/chart && $(GO) run ./write && $(GO) test . -run TestGolden -update
+	$(GO) run ./tools/chartreadme
 
 .PHONY: need-gcc
 need-gcc:

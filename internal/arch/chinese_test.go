@@ -51,25 +51,30 @@ var catalogues = map[string]string{
 	"cmd/gputally/server_config_zh.txt":     "docs/zh/server-config.md",
 	"internal/adapter/ledgermetrics/zh.txt": "docs/zh/server-metrics.md",
 	"internal/adapter/promexport/zh.txt":    "docs/zh/metrics.md",
+	"tools/chartreadme/zh.txt":              "deploy/chart/README.zh-CN.md",
 }
 
-// TestChineseReadme: the Chinese README leads where the English one does, to Chinese
+// TestChineseReadmes: a Chinese README leads where the English one does, to Chinese
 // pages where they are there, and has the same numbers.
-func TestChineseReadme(t *testing.T) {
-	const en, zh = "README.md", "README.zh-CN.md"
+func TestChineseReadmes(t *testing.T) {
 	if *relink {
-		leadToChinese(t, zh, zh)
 		for file, page := range catalogues {
 			leadToChinese(t, file, page)
 		}
 	}
-	for what, of := range map[string]func(path, text string) []string{"links": links(t), "numbers": numbers} {
-		if x, y := of(en, read(t, en)), of(zh, read(t, zh)); !slices.Equal(x, y) {
-			x, y = apart(x, y)
-			t.Errorf("%s only of %s: %q\nonly of %s: %q", what, en, x, zh, y)
+	for en := range beside {
+		zh := chinese(en)
+		if *relink {
+			leadToChinese(t, zh, zh)
 		}
+		for what, of := range map[string]func(path, text string) []string{"links": links(t), "numbers": numbers} {
+			if x, y := of(en, read(t, en)), of(zh, read(t, zh)); !slices.Equal(x, y) {
+				x, y = apart(x, y)
+				t.Errorf("%s only of %s: %q\nonly of %s: %q", what, en, x, zh, y)
+			}
+		}
+		wantChineseLinks(t, zh)
 	}
-	wantChineseLinks(t, zh)
 }
 
 // TestAllInChinese: every page is there in Chinese.
@@ -108,10 +113,15 @@ func below(t *testing.T, dir string) (out []string) {
 	return out
 }
 
+// beside are the pages outside of docs whose Chinese side lies beside them.
+var beside = map[string]bool{"README.md": true, "deploy/chart/README.md": true}
+
+const besideEnd = ".zh-CN.md"
+
 // chinese and english are the paths of a page's two sides.
 func chinese(path string) string {
-	if path == "README.md" {
-		return "README.zh-CN.md"
+	if beside[path] {
+		return strings.TrimSuffix(path, ".md") + besideEnd
 	}
 	if rest, ok := strings.CutPrefix(path, "docs/"); ok && !strings.HasPrefix(rest, "zh/") {
 		return "docs/zh/" + rest
@@ -120,8 +130,8 @@ func chinese(path string) string {
 }
 
 func english(path string) string {
-	if path == "README.zh-CN.md" {
-		return "README.md"
+	if out := strings.TrimSuffix(path, besideEnd) + ".md"; beside[out] {
+		return out
 	}
 	if rest, ok := strings.CutPrefix(path, "docs/zh/"); ok {
 		return "docs/" + rest

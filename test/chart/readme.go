@@ -10,13 +10,17 @@ import (
 // readmeHead is what the chart's README begins with.
 const readmeHead = `# The chart gputally
 
+[中文](README.zh-CN.md)
+
 <!-- Made by "make manifests" from values.yaml. Do not edit. -->
 
 Installs the agent on each GPU node and the server that keeps the ledger: Kubernetes 1.30 or newer, Helm 3 or 4.
 
-    kubectl create namespace gputally
-    kubectl label namespace gputally pod-security.kubernetes.io/enforce=privileged
-    helm install gputally deploy/chart --namespace gputally
+` + "```sh" + `
+kubectl create namespace gputally
+kubectl label namespace gputally pod-security.kubernetes.io/enforce=privileged
+helm install gputally deploy/chart --namespace gputally
+` + "```" + `
 
 What to choose, what each right is for, upgrades, and installing without Helm: [docs/install.md](../../docs/install.md).
 A value that the chart does not know is an error.
