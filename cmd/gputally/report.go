@@ -42,9 +42,10 @@ are never added: each has a table of its own.
 
 --by takes dimensions: namespace, workload_kind, workload, pod, account, class,
 set, cluster, node, slot, gpu, partition, model, profile, mode, resource, price,
-policy, kind, entry_kind, from, note; hour, day, week, month, booked_month; and
-label:KEY for a label of the pods. A word that is none of these is taken as the
-key of a label: --by team is --by label:team.
+split, policy, kind, entry_kind, from, note; hour, day, week, month, booked_month;
+and label:KEY for a label of the pods. A word that is none of these is taken as the
+key of a label: --by team is --by label:team. split is the rule by which the price
+of a node was split into GPUs, CPU and memory when a line was booked.
 
 ALLOCATED is what workloads were charged for; RESERVED UNUSED what of it they kept
 from others and did not hold; IDLE & OVERHEAD the part of platform accounts (idle,
@@ -61,6 +62,7 @@ what its statements say. Tables round; csv and json are exact.`,
   gputally report --open                                   # what runs now, before it is booked
   gputally report --month 2026-11 --by namespace -o csv > november.csv
   gputally report --month 2026-11 --booked                 # as the statements have it
+  gputally report --month 2026-11 --booked --by split      # under which rule it was priced
   gputally report --where namespace=ml --by workload --top 10
   gputally report --by node,model --where 'class!=platform'
   gputally report --by namespace --view distributed        # idle passed on, as the policy says

@@ -12,7 +12,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gputally/cluster
 jobs=${GPUTALLY_CLUSTER_JOBS:-2}
-modules="kube ${GPUTALLY_CLUSTER_KUBE:-} containerd deviceplugin toolkit dra ${GPUTALLY_CLUSTER_MORE:-}"
+modules="kube ${GPUTALLY_CLUSTER_KUBE:-} kubectl containerd deviceplugin toolkit dra ${GPUTALLY_CLUSTER_MORE:-}"
 for m in $modules; do
 	[ -f "$here/build/$m/tools.go" ] || { echo "cluster: there is no module $here/build/$m (GPUTALLY_CLUSTER_KUBE, GPUTALLY_CLUSTER_MORE)" >&2; exit 2; }
 done

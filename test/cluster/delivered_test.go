@@ -15,13 +15,14 @@ import (
 	"strings"
 )
 
-// What users install: the image, and the chart. olderChart is the chart as if it were of
+// What users get: the image, the chart, and the documents. olderChart is the chart as if it were of
 // the version before: all that differs is its version, and so the image's tag.
 const (
 	deliveredImage = "/run/node/gputally.oci.tar"
 	deliveredChart = "/run/node/chart"
 	olderChart     = "/run/node/chart-before"
 	olderVersion   = "0.0.0-before"
+	deliveredDocs  = "/run/node/docs"
 
 	imageName = "docker.io/library/gputally"
 )
@@ -38,6 +39,9 @@ func deliver(run string) error {
 	}
 	if err := versionChart(filepath.Join(run, "chart-before", "Chart.yaml"), olderVersion); err != nil {
 		return err
+	}
+	if err := os.CopyFS(filepath.Join(run, "docs"), os.DirFS("../../docs")); err != nil {
+		return fmt.Errorf("copy the documents: %w", err)
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -21,11 +21,7 @@ import (
 
 // aroundTheChart is what a cluster has, or its administrator makes, before and beside
 // what the chart installs: docs/install.md.
-const aroundTheChart = `apiVersion: v1
-kind: Namespace
-metadata: {name: gputally, labels: {pod-security.kubernetes.io/enforce: privileged}}
----
-apiVersion: node.k8s.io/v1
+const aroundTheChart = `apiVersion: node.k8s.io/v1
 kind: RuntimeClass
 metadata: {name: nvidia}
 handler: nvidia
@@ -62,6 +58,12 @@ kind: ClusterRoleBinding
 metadata: {name: reader}
 subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
 roleRef: {kind: ClusterRole, name: gputally-reader, apiGroup: rbac.authorization.k8s.io}
+`
+
+// forTheChart is the namespace of the chart, and what lets the reader through in it.
+const forTheChart = `apiVersion: v1
+kind: Namespace
+metadata: {name: gputally, labels: {pod-security.kubernetes.io/enforce: privileged}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -162,6 +164,7 @@ func helm(t *testing.T, words ...string) string {
 // helmInstall installs a chart until the test ends, and does not wait for anything.
 func helmInstall(t *testing.T, chart string) {
 	t.Helper()
+	apply(t, forTheChart)
 	t.Cleanup(func() { helmUninstall(t) })
 	t.Cleanup(func() { keepPodLogs(t) })
 	helm(t, "install", "gputally", chart, "--values", valuesFile(t))

@@ -28,6 +28,7 @@ var scenarios = []scenario{
 	{name: "guard-bypasses", play: guardBypasses},
 	{name: "guard-scan", play: guardScan},
 	{name: "leak-events", play: leakEvents},
+	{name: "chart-quick-start", play: chartQuickStart},
 	{name: "chart-install", play: chartInstall},
 	{name: "chart-life", play: chartLife},
 	{name: "dra-shared-claim", play: draSharedClaim, since: 34},

@@ -28,6 +28,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(aloneVar) != "" {
+		fmt.Fprintln(os.Stderr, shell(os.Args[1:])) // it comes back with an error alone
+		os.Exit(1)
+	}
 	if dir := os.Getenv(serverDir); dir != "" {
 		if err := serve(dir, os.Getenv(serverAddress)); err != nil {
 			fmt.Fprintln(os.Stderr, err)

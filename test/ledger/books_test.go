@@ -38,16 +38,20 @@ type loader struct {
 	t      testing.TB
 	book   string
 	policy allocation.Policy
+	split  pricing.Rule // empty: the default's
 }
 
 // Load reads the book anew, as a server does when its file has changed.
 func (l *loader) Load() (billing.Loaded, error) {
 	split, all := pricesOf(l.t, l.book)
+	if l.split != "" {
+		split.Rule = l.split
+	}
 	out := billing.Loaded{Books: all, Split: split, Policy: l.policy, Files: map[string][]byte{"books.yaml": []byte(l.book)}}
 	for _, b := range all {
 		out.Revision += b.Name + " " + b.Revision + " "
 	}
-	out.Revision += l.policy.Name()
+	out.Revision += l.policy.Name() + " " + string(split.Rule)
 	return out, nil
 }
 

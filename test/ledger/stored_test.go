@@ -84,7 +84,7 @@ func (b *books) everyReport(cost money.Sum) {
 
 // single are the dimensions of which the month has one value.
 var single = map[report.Dimension]bool{
-	report.Set: true, report.Price: true, report.Policy: true, report.Kind: true, report.From: true,
+	report.Set: true, report.Price: true, report.Split: true, report.Policy: true, report.Kind: true, report.From: true,
 }
 
 // TestRateAgain: asking for every hour once more books nothing.

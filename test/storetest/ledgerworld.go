@@ -99,6 +99,7 @@ func (w *world) rate(t *rapid.T) {
 		Currency: rapid.SampledFrom([]money.Currency{"USD", "USD", "CNY", ""}).Draw(t, "currency")}
 	cost.Priced = cost.Currency != ""
 	cost.Basis.Grade = rapid.SampledFrom([]pricing.Grade{pricing.Listed, pricing.Billed}).Draw(t, "price")
+	cost.Basis.Split = string(rapid.SampledFrom([]pricing.Rule{"", pricing.RuleResidual, pricing.RuleAWS}).Draw(t, "split"))
 	var entries []allocation.Entry
 	seen := map[string]bool{}
 	for range rapid.IntRange(0, 6).Draw(t, "entries") {

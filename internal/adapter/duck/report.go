@@ -11,6 +11,7 @@ import (
 	"github.com/gputally/gputally/internal/core/gpu"
 	"github.com/gputally/gputally/internal/core/ledger"
 	"github.com/gputally/gputally/internal/core/money"
+	"github.com/gputally/gputally/internal/core/pricing"
 	"github.com/gputally/gputally/internal/core/report"
 )
 
@@ -107,6 +108,7 @@ func (q *reportQuery) parts() []part {
 			r.memo.fail(err)
 		} else {
 			of.apply(&g.line)
+			g.line.Basis = &pricing.Basis{Split: string(of.split)}
 			g.Priced = of.priced
 		}
 	}}}

@@ -104,6 +104,13 @@ func sortValue(d report.Dimension) func(*lineSort) string {
 		return func(s *lineSort) string { return string(s.resource) }
 	case report.Price:
 		return func(s *lineSort) string { return string(s.price) }
+	case report.Split:
+		return func(s *lineSort) string {
+			if s.split == "" && s.currency != "" && s.entryKind != "" {
+				return report.Unknown
+			}
+			return string(s.split)
+		}
 	case report.Policy:
 		return func(s *lineSort) string { return s.policy }
 	case report.Kind:

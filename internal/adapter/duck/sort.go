@@ -20,7 +20,7 @@ import (
 var sortTable = table{name: "ledger_sort", columns: columnsOf(
 	"id", integer, "cluster_set", text, "kind", text, "step", text, "resource", text, "entry_kind", text, "holder_kind", text,
 	"account", text, "origin", text, "note", text, "policy", text, "mode", text, "currency", text, "price", text, "grade", text,
-	"priced", boolean,
+	"priced", boolean, "split", text,
 )}
 
 // lineSort is what only some hundred combinations exist of on lines.
@@ -41,6 +41,9 @@ type lineSort struct {
 	price      pricing.Grade
 	grade      gpu.Grade
 	priced     bool // there is an amount
+	// split is ledger.Line.Split: lines have it in their basis, sums here alone. It is
+	// empty, too, on lines that an earlier program booked as differences between rules.
+	split pricing.Rule
 }
 
 // sortOf is the sort of a line. The notes of drifts are their references, of which
@@ -49,7 +52,7 @@ func sortOf(l *ledger.Line) lineSort {
 	s := lineSort{
 		set: l.Set, kind: l.Kind, step: l.Step, resource: l.Resource, entryKind: l.EntryKind, holderKind: l.Holder.Kind,
 		from: l.From, policy: l.Policy, mode: l.Mode, currency: l.Currency, price: l.Price, grade: l.Grade,
-		priced: l.Amount != nil,
+		priced: l.Amount != nil, split: l.Split(),
 	}
 	if !l.IsDrift() {
 		s.note = l.Note
@@ -109,6 +112,7 @@ func writeSort(b *bulk, id int32, s *lineSort) error {
 		b.text(v)
 	}
 	b.boolean(s.priced)
+	b.text(string(s.split))
 	return b.end()
 }
 
@@ -122,6 +126,7 @@ func readSort(r *row) (id int32, s lineSort) {
 	s.from, s.note, s.policy, s.mode = r.text(), r.text(), r.text(), gpu.Mode(r.text())
 	s.currency, s.price, s.grade = money.Currency(r.text()), pricing.Grade(r.text()), gpu.Grade(r.text())
 	s.priced = r.boolean()
+	s.split = pricing.Rule(r.text())
 	return id, s
 }
 

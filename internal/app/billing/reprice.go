@@ -102,10 +102,10 @@ func (r *Rater) repriced(ctx context.Context, from, to time.Time) (out []ledger.
 }
 
 // sameCosts says that two prices of an hour come to the same lines. Where a price
-// comes from may differ.
+// comes from may differ; the rule that split it is said on the lines.
 func sameCosts(a, b []pricing.NodeCost) bool {
 	return slices.EqualFunc(a, b, func(a, b pricing.NodeCost) bool {
-		if a.Basis.Grade != b.Basis.Grade {
+		if a.Basis.Grade != b.Basis.Grade || a.Basis.Split != b.Basis.Split {
 			return false
 		}
 		a.Basis, b.Basis, a.Reason, b.Reason = pricing.Basis{}, pricing.Basis{}, "", ""

@@ -158,6 +158,12 @@ func TestWhatALaterRatingBooks(t *testing.T) {
 			{"ns-a/a", Reversed, Adjustment, "2025-05", "-0.000000006", -1_800_000, true},
 			{"ns-b/b", Reversed, Adjustment, "2025-05", "-0.000000006", -1_800_000, true},
 		}},
+		"another rule that splits the price, and the same amounts": {func(h *hour) { h.split = pricing.RuleAWS }, []booked{
+			{"ns-a/a", Reversed, Adjustment, "2025-05", "-0.000000006", -1_800_000, true},
+			{"ns-a/a", Booked, Adjustment, "2025-05", "0.000000006", 1_800_000, true},
+			{"ns-b/b", Reversed, Adjustment, "2025-05", "-0.000000006", -1_800_000, true},
+			{"ns-b/b", Booked, Adjustment, "2025-05", "0.000000006", 1_800_000, true},
+		}},
 		"no price any more": {func(h *hour) { h.currency, h.pots[0].parts = "", h.pots[0].parts[:1] }, []booked{
 			{"ns-a/a", Reversed, Adjustment, "2025-05", "-0.000000006", -1_800_000, true},
 			{"ns-a/a", Booked, Adjustment, "2025-05", "an unknown amount", 3_600_000, true},

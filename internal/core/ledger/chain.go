@@ -19,8 +19,10 @@ type chain struct {
 	basis *pricing.Basis
 	// live: something of the entry stands. It may be 0.
 	live bool
-	seq  int
-	last string // id of the last line
+	// mixed: lines of what stands were priced under different rules of splitting.
+	mixed bool
+	seq   int
+	last  string // id of the last line
 }
 
 // apply adds the next line. It fails where that cannot follow what was before.
@@ -42,9 +44,10 @@ func (c *chain) step(l *Line, n numbers) *Violation {
 	var err error
 	switch live := c.live; {
 	case l.Step == Booked && !live:
-		c.facts, c.sum, c.live = l.Facts, n, true
+		c.facts, c.sum, c.live, c.mixed = l.Facts, n, true, false
 	case l.Step == Changed && live && l.Facts == c.facts:
 		c.sum, err = c.sum.plus(n)
+		c.mixed = c.mixed || l.Split() != splitOf(c.basis)
 	case l.Step == Reversed && live && l.Facts == c.facts && n == c.sum.negated():
 		c.sum, c.live = numbers{}, false
 	case l.Step == Reversed && live && l.Facts == c.facts:
@@ -72,15 +75,15 @@ type target struct {
 // reach adds the lines that make the chain's sum the target's, or take
 // everything back where there is none.
 func (c *chain) reach(t *target, add func(*chain, Step, *target)) error {
-	if c.live && (t == nil || t.facts != c.facts) {
-		add(c, Reversed, &target{facts: c.facts, numbers: c.sum.negated(), grade: c.grade, basis: c.basis})
+	if c.live && !c.follows(t) {
+		add(c, Reversed, &target{facts: c.facts, numbers: c.sum.negated(), grade: c.grade, basis: c.reversed()})
 		c.live = false
 	}
 	switch {
 	case t == nil:
 	case !c.live:
 		add(c, Booked, t)
-	case t.numbers != c.sum || t.grade != c.grade:
+	case !c.stands(t):
 		by, err := t.plus(c.sum.negated())
 		if err != nil {
 			return fmt.Errorf("entry %s on account %s: %w", t.facts.Entry, t.facts.Account, err)
@@ -88,6 +91,26 @@ func (c *chain) reach(t *target, add func(*chain, Step, *target)) error {
 		add(c, Changed, &target{facts: t.facts, numbers: by, grade: t.grade, basis: t.basis})
 	}
 	return nil
+}
+
+// stands says that nothing is to be added to numbers that are the target's.
+func (c *chain) stands(t *target) bool { return t.numbers == c.sum && t.grade == c.grade }
+
+// follows says that a difference, if anything, leads from what stands to the target. A
+// difference of what was priced under one rule and another would belong to neither.
+func (c *chain) follows(t *target) bool {
+	return t != nil && t.facts == c.facts && splitOf(t.basis) == splitOf(c.basis) && (!c.mixed || c.stands(t))
+}
+
+// reversed is the basis of a line that takes back what stands. Where that was priced
+// under several rules, as differences once were booked, it is of none of them.
+func (c *chain) reversed() *pricing.Basis {
+	if !c.mixed || c.basis == nil {
+		return c.basis
+	}
+	b := *c.basis
+	b.Split = ""
+	return &b
 }
 
 // chainsOf adds lines up by entry. They may come in any order.

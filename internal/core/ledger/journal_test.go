@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -162,18 +163,49 @@ func (j *journal) sound(t fataler) {
 		if diff := cmp.Diff(inOrder(want), inOrder(got), totals); diff != "" {
 			t.Fatalf("the lines of %s do not sum to its newest rating (-want +got):\n%s", h, diff)
 		}
+		if got, want := bySplit(j.of(h)), entriesBySplit(want); !maps.Equal(got, want) {
+			t.Fatalf("by rule of splitting, the lines of %s sum to %v, its newest rating to %v", h, got, want)
+		}
+	}
+}
+
+// bySplit is what lines come to under each rule, entriesBySplit the same of entries.
+func bySplit(lines []Line) map[pricing.Rule]money.Sum {
+	out := map[pricing.Rule]money.Sum{}
+	for i := range lines {
+		addSplit(out, lines[i].Split(), lines[i].Amount)
+	}
+	return out
+}
+
+func entriesBySplit(entries []allocation.Entry) map[pricing.Rule]money.Sum {
+	out := map[pricing.Rule]money.Sum{}
+	for i := range entries {
+		addSplit(out, splitOf(entries[i].Basis), entries[i].Amount)
+	}
+	return out
+}
+
+func addSplit(to map[pricing.Rule]money.Sum, rule pricing.Rule, amount *money.Nano) {
+	if amount == nil {
+		return
+	}
+	sum := to[rule]
+	sum.Add(*amount)
+	if to[rule] = sum; sum == (money.Sum{}) {
+		delete(to, rule)
 	}
 }
 
 var totals = cmp.Comparer(func(a, b usage.Total) bool { return a == b })
 
-// inOrder is entries by id, without the basis, which is that of the rating that
-// booked last.
+// inOrder is entries by id, without what of the basis is no fact: that is of the
+// rating that booked last.
 func inOrder(entries []allocation.Entry) []allocation.Entry {
 	out := slices.Clone(entries)
 	for i := range out {
 		if out[i].Basis != nil {
-			out[i].Basis = &pricing.Basis{Grade: out[i].Basis.Grade}
+			out[i].Basis = &pricing.Basis{Grade: out[i].Basis.Grade, Split: out[i].Basis.Split}
 		}
 	}
 	slices.SortFunc(out, func(a, b allocation.Entry) int { return bytes.Compare([]byte(a.ID), []byte(b.ID)) })
@@ -202,6 +234,7 @@ type hour struct {
 	NodeHour
 	currency money.Currency // empty: no price
 	price    pricing.Grade
+	split    pricing.Rule
 	policy   string
 	// cutMS cuts the hour in two pieces, where it is not 0.
 	cutMS int64
@@ -234,7 +267,7 @@ func (h *hour) entries(t fataler) (out []allocation.Entry, costs []pricing.NodeC
 	for i := 1; i < len(starts); i++ {
 		cost := pricing.NodeCost{
 			Cluster: h.Cluster, Node: h.Node, StartMS: h.HourMS + starts[i-1], DurationMS: starts[i] - starts[i-1],
-			Priced: h.currency != "", Currency: h.currency, Basis: pricing.Basis{Grade: h.price},
+			Priced: h.currency != "", Currency: h.currency, Basis: pricing.Basis{Grade: h.price, Split: string(h.split)},
 		}
 		for p := range h.pots {
 			out = append(out, h.pots[p].entries(t, h, &cost)...)

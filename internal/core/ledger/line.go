@@ -71,7 +71,8 @@ type Line struct {
 	Grade  gpu.Grade   `json:"grade,omitempty"`
 	Grades []GradePart `json:"grades,omitempty"`
 	// Basis is where the price came from in the rating that booked the line. A
-	// later rating that comes to the same numbers books nothing.
+	// later rating that comes to the same numbers under the same rule of splitting
+	// books nothing.
 	Basis    *pricing.Basis `json:"basis,omitempty"`
 	Revision Revision       `json:"revision"`
 }
@@ -90,6 +91,19 @@ type Revision struct {
 	// By and Reason are of what a person did.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
+}
+
+// Split is the rule by which the node's price was split into GPUs, CPU and memory in
+// the rating that booked the line; empty where there was no price to split, or where
+// the rule was not recorded. It is a fact as those of Facts are: what was booked under
+// another rule is taken back whole, so that sums by rule are what each priced.
+func (l *Line) Split() pricing.Rule { return splitOf(l.Basis) }
+
+func splitOf(b *pricing.Basis) pricing.Rule {
+	if b == nil {
+		return ""
+	}
+	return pricing.Rule(b.Split)
 }
 
 // Compare orders lines by time, place, account and entry, those of one entry as

@@ -29,6 +29,7 @@ func drawHour(t *rapid.T) *hour {
 	}
 	if h.currency != "" {
 		h.price = rapid.SampledFrom([]pricing.Grade{pricing.Listed, pricing.Listed, pricing.Billed}).Draw(t, "price")
+		h.split = rapid.SampledFrom([]pricing.Rule{pricing.RuleResidual, pricing.RuleResidual, pricing.RuleAWS}).Draw(t, "split")
 	}
 	for _, slot := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"gpu0", "gpu1"}), 0, 2, rapid.ID).Draw(t, "slots") {
 		h.pots = append(h.pots, potOf{resource: allocation.ResourceGPU, slot: slot})

@@ -19,8 +19,8 @@ import (
 // is decided by Plan.
 type Alike struct {
 	// Line is one of the lines, as far as they are alike: its set, kind, resource,
-	// entry kind, kind of holder, note, policy, mode, currency and price, the account
-	// it comes from and, where it is no workload's, its account; and what Plan.Needs
+	// entry kind, kind of holder, note, policy, mode, currency, price and rule of
+	// splitting (of its Basis nothing else is read), the account it comes from and, where it is no workload's, its account; and what Plan.Needs
 	// names. Its numbers are not read, but for StartMS, the beginning of any hour of
 	// the same Plan.Time, and Period.
 	Line *ledger.Line

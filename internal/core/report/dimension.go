@@ -26,6 +26,7 @@ const (
 	Mode      Dimension = "mode"    // how the GPU was shared: exclusive, mps, mig, …
 	Resource  Dimension = "resource"
 	Price     Dimension = "price" // listed, billed
+	Split     Dimension = "split"  // the rule that split the node's price
 	Policy    Dimension = "policy"
 	Kind      Dimension = "kind"       // charge, adjustment, correction
 	EntryKind Dimension = "entry_kind" // direct, leak, platform, shared
@@ -65,7 +66,7 @@ func (d Dimension) label() (key string, ok bool) { return strings.CutPrefix(stri
 func Dimensions() []Dimension {
 	return []Dimension{
 		Namespace, WorkloadKind, Workload, Pod, Account, Class, Set, Cluster, Node, Slot, GPU, Partition, Model, Profile, Mode,
-		Resource, Price, Policy, Kind, EntryKind, From, Note, Hour, Day, Week, Month, BookedMonth,
+		Resource, Price, Split, Policy, Kind, EntryKind, From, Note, Hour, Day, Week, Month, BookedMonth,
 	}
 }
 
@@ -175,6 +176,8 @@ func (v *values) of(l *ledger.Line, class ledger.Class, d Dimension) string {
 		return string(l.Resource)
 	case Price:
 		return string(l.Price)
+	case Split:
+		return orUnknown(string(l.Split()), l.Priced() && !l.IsDrift())
 	case Policy:
 		return l.Policy
 	case Kind:

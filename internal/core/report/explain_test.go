@@ -221,6 +221,25 @@ func TestExplainCorrection(t *testing.T) {
 	}
 }
 
+// Where an entry was priced under several rules of splitting, each line names its own.
+func TestExplainSplits(t *testing.T) {
+	ev := dispute()
+	booked(t, &ev, at("2026-11-03 12:00"), ledger.Periods{})
+	c := &ev.Hour.Costs[0]
+	c.Basis.Split = "aws-scad"
+	c.Slots = []pricing.SlotCost{{Slot: "slot0", Cost: 8 * unit}}
+	c.CPU, c.Memory = 5*unit, 7*unit
+	for i := range ev.Lines { // lines have a basis of their own
+		b := *ev.Lines[i].Basis
+		b.Split = "residual"
+		ev.Lines[i].Basis = &b
+	}
+	booked(t, &ev, at("2026-11-04 12:00"), ledger.Periods{})
+	says(t, explain(t, find(t, ev, allocation.ResourceGPU, "ml/a", allocation.Direct), ev), "Split by aws-scad: GPU slots slot0 8.00; CPU 5.00; memory 7.00.",
+		"charge booked in 2026-11 at 2026-11-03T12:00Z: 6.00 USD, split by residual.", "adjustment booked in 2026-11 at 2026-11-04T12:00Z: -6.00 USD, split by residual.",
+		"adjustment booked in 2026-11 at 2026-11-04T12:00Z: 4.00 USD, split by aws-scad.", "That is 4.00 in sum.", "comes to the same")
+}
+
 // An entry that was taken back is still explained by what there is.
 func TestExplainTakenBack(t *testing.T) {
 	ev := dispute()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gputally/gputally/internal/core/allocation"
+	"github.com/gputally/gputally/internal/core/ledger"
 	"github.com/gputally/gputally/internal/core/money"
 	"github.com/gputally/gputally/internal/core/usage"
 )
@@ -210,12 +211,32 @@ func (s *AllocateStep) text() (out []string) {
 	return out
 }
 
+// splits says whether lines were priced under different rules of splitting: then each
+// names its own, else step 7 has said it.
+func (s *BookedStep) splits() bool {
+	var first *ledger.Line
+	for i := range s.Lines {
+		switch l := &s.Lines[i]; {
+		case !l.Priced():
+		case first == nil:
+			first = l
+		case l.Split() != first.Split():
+			return true
+		}
+	}
+	return false
+}
+
 func (s *BookedStep) text(now *money.Nano, currency string) (out []string) {
+	splits := s.splits()
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		line := fmt.Sprintf("%s booked in %s at %s: %s", l.Kind, l.Period, clock(l.Revision.AtMS), orPrice(l.Amount))
 		if l.Priced() {
 			line += " " + string(l.Currency)
+			if splits {
+				line += ", split by " + orWord(string(l.Split()), true)
+			}
 		}
 		if l.Revision.Reason != "" {
 			line += " (" + l.Revision.Reason + ")"

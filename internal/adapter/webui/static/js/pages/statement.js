@@ -44,7 +44,18 @@ function waits(m) {
 // policiesOf are the rules that the booked lines were divided by, by name.
 const policiesOf = (report, currency) => { const s = report && report.sections.find((x) => x.currency === currency); return s ? [...new Set(s.rows.map((r) => r.keys.policy).filter(Boolean))].sort().join(', ') : ''; };
 
-function Paper({ month, team, booked, status, m, all, corrections, policies }) {
+// Splits are the rules by which the booked lines' prices were split, with what each
+// priced where there are several. A price that was not split has none.
+function Splits({ report, currency }) {
+  const s = report && report.sections.find((x) => x.currency === currency), all = s ? s.rows.filter((r) => r.keys.split && r.cost) : [];
+  const some = all.filter((r) => !isZero(r.cost.total)), rows = some.length ? some : all;
+  const name = (r) => (r.keys.split === '(unknown)' ? t('stmt.splitunknown') : r.keys.split), means = (r) => (r.keys.split === '(unknown)' ? '' : ' — ' + t('split.' + r.keys.split));
+  if (!rows.length) return unknown;
+  if (rows.length === 1) return name(rows[0]) + means(rows[0]);
+  return html`<ul class="reasons">${rows.map((r) => html`<li>${name(r)} <span class="nowrap">${money(r.cost.total)} ${currency}</span>${means(r)}</li>`)}</ul>`;
+}
+
+function Paper({ month, team, booked, m, all, corrections, policies, splits }) {
   const s = booked.sections.find((x) => x.currency === m.currency) || booked.sections[0];
   const closing = m.closing;
   const own = closing && team && all && all.closing.statements.find((x) => x.account === team && x.class === 'workload');
@@ -52,7 +63,7 @@ function Paper({ month, team, booked, status, m, all, corrections, policies }) {
   return html`<article class="panel stmt"><div class="head"><div class="t"><p class="soft">${t('stmt.title')} · ${month}</p><h1>${team || t('stmt.everyone')}</h1></div><div class="num"><div class="sum">${s.total.cost ? money(s.total.cost.total) : unknown} ${s.currency}</div>
       ${m.state === 'closed' ? html`<span class="tag ok">✓ ${t('stmt.closed')}</span>` : html`<span class="tag warning">${t('stmt.open')}</span>`}</div></div>
     <div class="scroll" tabindex="0" role="group" aria-label=${t('stmt.title')}><${Lines} s=${s} team=${team}/></div>
-    <p></p><dl class="kv"><dt>${t('stmt.policy')}</dt><dd>${policiesOf(policies, s.currency) || unknown}</dd><dt>${t('stmt.split')}</dt><dd>${status ? status.split + ' — ' + t('split.' + status.split) : ''}</dd><dt>${t('stmt.prices')}</dt><dd>${s.total.cost ? s.total.cost.prices.map((p) => t('price.' + p.name) + ' ' + money(p.amount) + ' ' + s.currency).join(' · ') : unknown}</dd>
+    <p></p><dl class="kv"><dt>${t('stmt.policy')}</dt><dd>${policiesOf(policies, s.currency) || unknown}</dd><dt>${t('stmt.split')}</dt><dd><${Splits} report=${splits} currency=${s.currency}/></dd><dt>${t('stmt.prices')}</dt><dd>${s.total.cost ? s.total.cost.prices.map((p) => t('price.' + p.name) + ' ' + money(p.amount) + ' ' + s.currency).join(' · ') : unknown}</dd>
       <dt>${t('stmt.grades')}</dt><dd>${s.total.cost ? s.total.cost.grades.map((p) => t('grade.' + p.name) + ' ' + money(p.amount) + ' ' + s.currency).join(' · ') : unknown}</dd>
       <dt>${t('stmt.corrections')}</dt><dd><${Corrections} report=${corrections} currency=${s.currency}/></dd>
       ${closing ? html`<dt>${t('stmt.closedat')}</dt><dd>${time(Date.parse(closing.at))} · ${closing.by}${closing.note ? ' · ' + closing.note : ''}</dd>${own && html`<dt>${t('stmt.hash')}</dt><dd class="mono">${own.sha256}</dd>`}<dt>${t('stmt.monthhash')}</dt><dd class="mono">${closing.sha256}</dd>` : html`<dt>${t('stmt.final')}</dt><dd>${waits(m) || t('stmt.notfinal')}</dd>`}</dl></article>`;
@@ -67,9 +78,8 @@ export function Statement({ q }) {
   const who = useAsk(month ? '/report?booked=true&month=' + month + '&by=namespace' : null);
   const booked = useAsk(month ? '/report?booked=true&month=' + month + (team ? '&by=namespace,workload_kind,workload&where=' + encodeURIComponent('namespace=' + team) : '&by=namespace') : null);
   const of = month ? '/report?booked=true&month=' + month + (team ? '&where=' + encodeURIComponent('namespace=' + team) : '') : null;
-  const corrections = useAsk(of && of + '&where=kind%3Dcorrection&by=month'), policies = useAsk(of && of + '&by=policy');
+  const corrections = useAsk(of && of + '&where=kind%3Dcorrection&by=month'), policies = useAsk(of && of + '&by=policy'), splits = useAsk(of && of + '&by=split');
   const closed = useAsk(m && m.state === 'closed' ? '/months/' + month : null);
-  const status = useAsk('/status');
   const teams = who.data ? [...new Set(who.data.sections.flatMap((s) => s.rows.map((r) => r.keys.namespace)).filter(Boolean))].sort() : [];
   const all = closed.data && closed.data.months.find((x) => x.closing && x.currency === m.currency);
   const currency = m ? m.currency : '';
@@ -79,9 +89,9 @@ export function Statement({ q }) {
       <button onClick=${() => print()}>${t('stmt.print')}</button>
       ${month && html`<${Save} path=${'/export?kind=lines&format=csv&booked_month=' + month} name=${'lines-' + month + '.csv'}>${t('stmt.csv')}<//><${Save} path=${'/export?kind=focus&format=csv&booked_month=' + month} name=${'focus-' + month + '.csv'}>${t('stmt.focus')}<//>`}
       ${m && m.state === 'closed' && team && html`<${Save} path=${'/months/' + month + '/statement?currency=' + currency + '&account=' + encodeURIComponent(team)} name=${'statement-' + team + '-' + month + '.jsonl'}>${t('stmt.frozen')}<//>`}
-    <//><${Wait} on=${months.loading || booked.loading || closed.loading || corrections.loading || policies.loading}/><${Trouble} error=${months.error || booked.error} retry=${booked.retry}/>
+    <//><${Wait} on=${months.loading || booked.loading || closed.loading || corrections.loading || policies.loading || splits.loading}/><${Trouble} error=${months.error || booked.error} retry=${booked.retry}/>
     ${months.data && !list.length && html`<${Empty} title=${t('stmt.none')}><p>${t('cost.none.how')}</p><p><code>gputally status</code></p><//>`}
     ${booked.data && months.data && !m && html`<${Empty} title=${t('stmt.nothing', { month })}/>`}
-    ${booked.data && m && html`<${Paper} month=${month} team=${team} booked=${booked.data} status=${status.data} m=${m} all=${all} corrections=${corrections.data} policies=${policies.data}/>`}
+    ${booked.data && m && html`<${Paper} month=${month} team=${team} booked=${booked.data} m=${m} all=${all} corrections=${corrections.data} policies=${policies.data} splits=${splits.data}/>`}
     ${month && html`<${Command} line=${'gputally report --month ' + month + ' --booked' + (team ? ' --by workload --where namespace=' + team : ' --by namespace')}/>`}`;
 }
