@@ -3,7 +3,7 @@
 import { html, render, useState, useEffect } from './lib.js';
 import { t, lang, setLang, loadMessages } from './i18n.js';
 import { where, link, kept, onChange } from './state.js';
-import { onUnauthorized, signIn, signOut, signedIn, get } from './api.js';
+import { onUnauthorized, signIn, signOut, signedIn, get, ahead } from './api.js';
 import { loadColours, version } from './colour.js';
 import { Patterns } from './bar.js';
 import { pages } from './pages.js';
@@ -56,5 +56,7 @@ function App() {
 }
 
 applyTheme();
+// The largest answer of the first page is on its way while the page is made.
+if (where().page === 'fleet') { ahead('/fleet'); loadColours(); }
 await loadMessages();
 render(html`<${App}/>`, document.getElementById('app'));

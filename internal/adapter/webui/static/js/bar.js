@@ -6,7 +6,7 @@ import { html } from './lib.js';
 import { t } from './i18n.js';
 import { bytes, percent, grade } from './format.js';
 import { because } from './said.js';
-import { colourOf } from './colour.js';
+import { colourOf, version } from './colour.js';
 
 export const nameOf = (h) => (h.kind === 'pod' ? (h.pod ? h.namespace + '/' + h.pod : 'uid:' + h.pod_uid) : h.kind === 'daemon' ? t('holder.daemon') + ' ' + (h.pod || h.unit || '') : h.kind === 'host' ? t('holder.host') + ' ' + (h.unit || '') : t('holder.unknown'));
 const rough = (g) => g && g !== 'measured' && g !== 'derived';
@@ -39,8 +39,18 @@ export function piecesOf(p) {
 }
 
 // layout puts the partitions of a device on one bar: [{p, from, to, pieces}], and the
-// slices that no instance can cover.
+// slices that no instance can cover. It is kept for as long as the device and the
+// colours: a bar is drawn, added up and painted, of a large fleet all of them.
+const laid = new WeakMap();
 export function layout(g) {
+  const have = laid.get(g);
+  if (have && have.version === version()) return have;
+  const l = { ...lay(g), version: version() };
+  laid.set(g, l);
+  return l;
+}
+
+function lay(g) {
   const mig = g.partitions.filter((p) => p.key);
   if (!mig.length) {
     const p = g.partitions[0];
