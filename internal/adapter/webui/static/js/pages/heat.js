@@ -19,10 +19,11 @@ class Picture {
 
   show(canvas, list, theme) {
     const width = canvas.clientWidth, scale = devicePixelRatio || 1;
+    this.list = list;
     if (!width) return;
     const few = list.length < 1500, w = few ? 44 : 24, h = few ? 12 : 7;
     const columns = Math.max(1, Math.floor(width / w)), rows = Math.ceil(list.length / columns), look = [theme, width, scale, w, rows].join();
-    Object.assign(this, { canvas, list, columns, w, h, rows });
+    Object.assign(this, { canvas, columns, w, h, rows });
     if (look !== this.look) {
       canvas.width = width * scale; canvas.height = rows * h * scale;
       canvas.style.height = rows * h + 'px';
@@ -31,6 +32,7 @@ class Picture {
       this.colours = Object.fromEntries(names.map((k) => [k, cssColour(k)]));
       this.look = look; this.done = [];
     }
+    for (let i = list.length; i < this.done.length; i++) this.clear(i);
     this.done.length = Math.min(this.done.length, list.length);
     this.bars = 0;
     this.view();
@@ -46,6 +48,7 @@ class Picture {
 
   // view paints the rows that can be seen.
   view() {
+    if (!this.c) return;
     const box = this.canvas.parentNode.getBoundingClientRect(), top = this.canvas.getBoundingClientRect().top;
     const from = Math.max(0, Math.floor((Math.max(box.top, 0) - top) / this.h)), to = Math.min(this.rows, Math.ceil((Math.min(box.bottom, innerHeight) - top) / this.h));
     this.cells(from * this.columns, to * this.columns);
@@ -63,9 +66,8 @@ class Picture {
     const { c, list, done, columns, w, h } = this;
     for (let i = from; i < Math.min(to, list.length); i++) {
       if (done[i] === list[i].g) continue;
-      const x = (i % columns) * w, y = Math.floor(i / columns) * h;
-      if (i in done) c.clearRect(x - 1, y - 1, w, h);
-      paint(c, list[i].g, x, y, w - 2, h - 2, this.colours);
+      if (i in done) this.clear(i);
+      paint(c, list[i].g, (i % columns) * w, Math.floor(i / columns) * h, w - 2, h - 2, this.colours);
       done[i] = list[i].g;
       this.bars++;
       if (until && i % 64 === 63 && performance.now() > until) return i + 1;
@@ -73,7 +75,9 @@ class Picture {
     return list.length;
   }
 
-  whole() { this.cells(0, this.list.length); }
+  clear(i) { this.c.clearRect((i % this.columns) * this.w - 1, Math.floor(i / this.columns) * this.h - 1, this.w, this.h); }
+
+  whole() { if (this.c) this.cells(0, this.list.length); }
 }
 
 export function Heat({ nodes, theme }) {
