@@ -4,7 +4,7 @@ import { html, render, useState, useEffect } from './lib.js';
 import { t, lang, setLang, loadMessages } from './i18n.js';
 import { where, link, kept, onChange } from './state.js';
 import { onUnauthorized, signIn, signOut, signedIn, get, ahead } from './api.js';
-import { loadColours, version } from './colour.js';
+import { loadColours, version, paper, onPaper } from './colour.js';
 import { Patterns } from './bar.js';
 import { pages } from './pages.js';
 
@@ -14,7 +14,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 const asked = new URLSearchParams(location.search).get('theme');
 let theme = asked || load('theme') || 'auto';
 function applyTheme() {
-  document.documentElement.dataset.theme = theme === 'auto' ? (dark.matches ? 'dark' : 'light') : theme;
+  document.documentElement.dataset.theme = paper() ? 'light' : theme === 'auto' ? (dark.matches ? 'dark' : 'light') : theme;
 }
 
 function SignIn({ done }) {
@@ -38,6 +38,7 @@ function App() {
   useEffect(() => onChange(() => setAt(where())), []);
   useEffect(() => onUnauthorized(() => setOut(true)), []);
   useEffect(() => { const f = () => { applyTheme(); draw((n) => n + 1); }; dark.addEventListener('change', f); return () => dark.removeEventListener('change', f); }, []);
+  useEffect(() => onPaper(() => { applyTheme(); draw((n) => n + 1); }), []);
   useEffect(() => { loadColours().then(() => draw((n) => n + 1)); }, [out]);
   const page = pages.find((p) => p.name === at.page) || pages[0];
   useEffect(() => { document.title = t('page.' + page.name) + (at.arg ? ' ' + at.arg : '') + ' — gputally'; }, [page.name, at.arg, lang]);
@@ -52,7 +53,7 @@ function App() {
         <button class="plain" onClick=${() => { theme = next; store('theme', theme); applyTheme(); draw((n) => n + 1); }} title=${t('theme')}>${t('theme.' + theme)}</button>
         ${signedIn() && !out && html`<button class="plain" onClick=${signOut}>${t('sign.out')}</button>`}
       </div></header>
-    ${out ? html`<${SignIn} done=${() => setOut(false)}/>` : html`<main id="main" tabindex="-1"><${page.view} key=${page.name + at.arg + lang} arg=${at.arg} q=${at.q} theme=${document.documentElement.dataset.theme + version()} lang=${lang}/></main>`}`;
+    ${out ? html`<${SignIn} done=${() => setOut(false)}/>` : html`<main id="main" tabindex="-1"><${page.view} key=${page.name + at.arg + lang} arg=${at.arg} q=${at.q} theme=${document.documentElement.dataset.theme + version() + paper()} lang=${lang}/></main>`}`;
 }
 
 applyTheme();

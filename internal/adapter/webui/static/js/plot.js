@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Series over time with uPlot: stacked areas with gaps as gaps, and lines. Dragging
 // picks a time.
-import { html, useEffect, useRef, useState } from './lib.js';
-import { cssColour } from './colour.js';
+import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
+import { cssColour, paper } from './colour.js';
 import { t } from './i18n.js';
 import { shortTime, dates } from './format.js';
 
 export const LEFT = 74, RIGHT = 28;
+// SHEET is how wide A4 is within its margins.
+const SHEET = 686;
 
 // stack adds series up, from the bottom: null where any of them is unknown.
 export function stack(series) {
@@ -36,10 +38,11 @@ export function Plot({ times, series, stacked, height, binary, format, max, them
   const box = useRef(), plot = useRef();
   const [uPlot, setLibrary] = useState(null);
   useEffect(() => { load().then((x) => setLibrary(() => x), () => {}); }, []);
-  useEffect(() => {
+  // Before the page is shown or printed, and not after.
+  useLayoutEffect(() => {
     if (!uPlot) return undefined;
     const stepped = uPlot.paths.stepped({ align: 1 });
-    const el = box.current, tip = document.createElement('div');
+    const el = box.current, wide = () => (paper() ? SHEET : el.clientWidth), tip = document.createElement('div');
     tip.className = 'tip'; tip.hidden = true;
     const line = cssColour('line'), soft = cssColour('soft');
     const values = stacked ? stack(series.map((s) => s.values)) : series.map((s) => s.values);
@@ -49,7 +52,7 @@ export function Plot({ times, series, stacked, height, binary, format, max, them
     const axis = { stroke: soft, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: '11px system-ui, sans-serif' };
     const end = times.length ? times[times.length - 1] + step : 0;
     const u = new uPlot({
-      width: el.clientWidth, height, padding: [8, RIGHT, 0, 0], legend: { show: false },
+      width: wide(), height, padding: [8, RIGHT, 0, 0], legend: { show: false },
       cursor: { drag: { x: true, y: false, setScale: false }, sync: sync ? { key: sync } : undefined, points: { show: false } },
       select: { show: true },
       scales: { x: { time: true, range: () => [from ?? times[0], to ?? end] }, y: { range: (_, lo, hi) => [0, max || (hi || 1) * 1.02] } },
@@ -64,7 +67,7 @@ export function Plot({ times, series, stacked, height, binary, format, max, them
     plot.current = u;
     u.over.append(tip);
     u.over.addEventListener('mouseleave', () => { tip.hidden = true; });
-    const fit = () => u.setSize({ width: el.clientWidth, height });
+    const fit = () => u.setSize({ width: wide(), height });
     addEventListener('resize', fit);
     return () => { removeEventListener('resize', fit); u.destroy(); };
   }, [uPlot, times, series, theme, height]);

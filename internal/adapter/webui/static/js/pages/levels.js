@@ -6,6 +6,7 @@ import { html, useState, useRef, useMemo, useLayoutEffect } from '../lib.js';
 import { t } from '../i18n.js';
 import { link } from '../state.js';
 import { bytes, number, duration, shortUUID, unknown, inOrder } from '../format.js';
+import { paper } from '../colour.js';
 import { Bar, Signals, nameOf, describe } from '../bar.js';
 import { because } from '../said.js';
 import { SumBar, Sums, sumOf } from '../sum.js';
@@ -98,7 +99,7 @@ export function Levels({ nodes, now, small, turned, turn }) {
   const clusters = useMemo(() => tree(nodes), [nodes]);
   const open = (at) => turned.has(at) !== small;
   const { rows, height } = useMemo(() => rowsOf(clusters, columns, open), [clusters, columns, turned, small]);
-  const seen = rows.filter((r) => r.y + r.height > view.top - 400 && r.y < view.bottom + 400);
+  const seen = paper() ? rows : rows.filter((r) => r.y + r.height > view.top - 400 && r.y < view.bottom + 400);
   return html`<div class="virtual" ref=${(el) => { box.current = el; if (el) el.style.height = height + 'px'; }}>
     ${seen.map((r) => html`<section class="node" key=${r.key} ref=${(el) => el && (el.style.top = r.y + 'px')}>
       ${r.cluster ? html`<div class="cluster"><h2>${r.cluster.name || t('fleet.nocluster')}</h2><span class="soft">${t('fleet.of', { nodes: number(r.cluster.pools.reduce((a, p) => a + p.nodes.length, 0)), gpus: number(r.cluster.pools.reduce((a, p) => a + p.gpus, 0)) })}</span></div>`
