@@ -37,6 +37,9 @@ export function percent(share, digits = 0) {
   return number(share * 100, digits) + ' %';
 }
 
+// part is a share of a whole: what is more than nothing is not said to be 0.0 %.
+export const part = (share) => (share > 0 && share < 0.0005 ? '< ' + percent(0.001, 1) : percent(share, 1));
+
 // compare is the sign of a − b of two decimal strings, exactly.
 export function isZero(text) { return /^-?0*(\.0*)?$/.test(text || '0'); }
 

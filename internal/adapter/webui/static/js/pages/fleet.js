@@ -156,7 +156,7 @@ export function Fleet({ q, theme }) {
     </div>
     ${!fleet.loading && !fleet.error && !fleet.nodes.length && html`<${Empty} title=${t('fleet.none')}><p>${t('fleet.none.how')}</p><p><code>helm install gputally deploy/chart --namespace gputally --set cluster=my-cluster</code></p><p><code>gputally-agent --server URL --cluster NAME</code></p><//>`}
     ${fleet.nodes.length > 0 && html`<${Legend}/>
-      <p class="small soft">${t('signals.legend')} ${['busy', 'sm', 'tensor', 'dram'].map((k) => html`<span class="nowrap"><span class="chip" ref=${(el) => el && (el.style.background = 'var(--s-' + k + ')')}></span>${t('signal.' + k)}</span>  `)}</p>`}
+      <ul class="legend"><li>${t('signals.legend')}</li>${['busy', 'sm', 'tensor', 'dram'].map((k) => html`<li><span class="chip" ref=${(el) => el && (el.style.background = 'var(--s-' + k + ')')}></span>${t('signal.' + k)}</li>`)}</ul>`}
     ${f.gpus > 64 && html`<${Heat} nodes=${shown} theme=${theme + version()}/>`}
     ${text && !shown.length && fleet.nodes.length > 0 && html`<${Empty} title=${t('fleet.nomatch', { text: q.get('search') })}><button onClick=${() => set({ search: '' })}>${t('fleet.clear')}</button><//>`}
     ${shown.length > 0 && html`<${Levels} nodes=${shown} now=${now} small=${small} turned=${turned} turn=${turn}/>`}

@@ -114,4 +114,4 @@ function Warnings({ n, now }) {
     ${grave > 0 && html`<a href=${link('guardrails', '', { node: n.node })}>${t('fleet.nodefindings', { n: grave })}</a>`}`;
 }
 
-const NodeFacts = ({ n, now }) => html`<div class="sums small"><span class="soft">${n.instance_type || ''}</span><span class="soft nowrap">${t('fleet.age', { age: duration(now - Date.parse(n.at)) })}</span><${Warnings} n=${n} now=${now}/></div>`;
+const NodeFacts = ({ n, now }) => html`<div class="sums small">${n.instance_type && html`<span class="soft">${n.instance_type}</span>`}<span class="soft nowrap">${t('fleet.age', { age: duration(now - Date.parse(n.at)) })}</span><${Warnings} n=${n} now=${now}/></div>`;
