@@ -237,10 +237,20 @@ func TestTenThousand(t *testing.T) {
 	began := time.Now()
 	b.visit(t, server+"/ui/?lang=en&theme=light#/fleet")
 	whole := time.Since(began)
-	const countTiles = `document.querySelectorAll('a.gpu').length`
-	painted := script[float64](t, b, `performance.getEntriesByName('fleet-painted')[0].startTime`)
-	data, tiles := script[float64](t, b, `performance.getEntriesByName('fleet-data')[0].duration`), script[int](t, b, countTiles)
-	fmt.Printf("fleet page of 10,000 GPUs: data after %.0f ms, all bars painted %.0f ms after the navigation, settled after %s; %d of 10,000 as elements\n", data, painted, whole.Round(time.Millisecond), tiles)
+	const countTiles, elements = `document.querySelectorAll('a.gpu').length`, `document.querySelectorAll('*').length`
+	value(t, b, chromedp.Poll[bool](`performance.getEntriesByName('fleet-painted').length > 0`, chromedp.WithPollingTimeout(limit)))
+	at := func(name string) float64 {
+		return script[float64](t, b, `(e => e.startTime + e.duration)(performance.getEntriesByName('`+name+`')[0])`)
+	}
+	tiles, nodes, view := script[int](t, b, countTiles), script[int](t, b, elements), bars(t, b, "fleet-view")
+	fmt.Printf("fleet page of 10,000 GPUs: data %.0f ms after the navigation, the %d bars in view after %.0f ms, all after %.0f ms; settled after %s; %d elements, %d of the GPUs among them\n", at("fleet-data"), view, at("fleet-view"), at("fleet-painted"), whole.Round(time.Millisecond), nodes, tiles)
+	if all := bars(t, b, "fleet-painted"); view < 1000 || view > 6000 || all != 10_000 {
+		t.Errorf("%d bars are painted in the first view and %d in all", view, all)
+	}
+	if nodes > 1500 {
+		t.Errorf("%d elements for what is in view", nodes)
+	}
+	updating(t, b, server)
 	b.picture(t, "fleet-10000-en-light-1440x900")
 	b.accessible(t, "10,000 GPUs")
 	if tiles != 0 {
@@ -256,6 +266,32 @@ func TestTenThousand(t *testing.T) {
 	}
 	for _, c := range b.complaints() {
 		t.Error(c)
+	}
+}
+
+// bars is how many bars were painted up to a mark.
+func bars(t *testing.T, b *tab, mark string) int {
+	t.Helper()
+	return script[int](t, b, `performance.getEntriesByName('`+mark+`')[0].detail.bars`)
+}
+
+// updating delivers the next minute of one node: its bars are painted anew, and none
+// of the others.
+func updating(t *testing.T, b *tab, server string) {
+	t.Helper()
+	next := large(1)
+	next[0].Seq = 2
+	next[0].StartMS += next[0].DurationMS
+	for i := range next[0].Partitions {
+		next[0].Partitions[i].StartMS = next[0].StartMS
+	}
+	for i := range next[0].Holders {
+		next[0].Holders[i].StartMS = next[0].StartMS
+	}
+	deliver(t, server, next)
+	value(t, b, chromedp.Poll[bool](`performance.getEntriesByName('fleet-updated').length > 0`, chromedp.WithPollingTimeout(limit)))
+	if n := bars(t, b, "fleet-updated"); n != 8 {
+		t.Errorf("%d bars are painted anew for 8 GPUs", n)
 	}
 }
 

@@ -139,6 +139,30 @@ func each(t *testing.T, dir string, f func(name, text string)) {
 	}
 }
 
+// TestModulesAreAskedForAtOnce: the page names every module that it will want, so that a
+// browser need not read one to learn of the next. What is drawn with the large library
+// of plots fetches it then.
+func TestModulesAreAskedForAtOnce(t *testing.T) {
+	index, err := static.ReadFile("static/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named, want []string
+	for _, m := range regexp.MustCompile(`<link rel="modulepreload" href="([^"]+)">`).FindAllStringSubmatch(string(index), -1) {
+		named = append(named, m[1])
+	}
+	each(t, "static", func(name, _ string) {
+		if name = strings.TrimPrefix(name, "static/"); strings.HasSuffix(name, ".js") && name != "js/app.js" && !strings.HasPrefix(name, "vendor/uplot-") {
+			want = append(want, name)
+		}
+	})
+	slices.Sort(named)
+	slices.Sort(want)
+	if !slices.Equal(named, want) {
+		t.Errorf("index.html names\n%s\nand there are\n%s", strings.Join(named, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // TestNothingInline: the policy forbids styles and scripts within the page, and other
 // servers.
 func TestNothingInline(t *testing.T) {

@@ -33,7 +33,22 @@ async function answered(resp) {
   throw new Problem(resp.status, body);
 }
 
+// ahead asks before the page that wants the answer is there.
+const early = new Map();
+export function ahead(path) {
+  const answer = fetch('/api/v1' + path, { headers: headers() }).then(async (resp) => ({ resp, data: resp.ok ? await resp.json() : undefined }));
+  answer.catch(() => {}); // whoever wants it is told
+  early.set(path, answer);
+}
+
 export async function get(path, signal) {
+  const have = early.get(path);
+  if (have) {
+    early.delete(path);
+    const { resp, data } = await have;
+    await answered(resp);
+    return data;
+  }
   return (await answered(await fetch('/api/v1' + path, { headers: headers(), signal }))).json();
 }
 

@@ -3,8 +3,8 @@
 import { html, render, useState, useEffect, useErrorBoundary } from './lib.js';
 import { t, lang, setLang, loadMessages } from './i18n.js';
 import { where, link, kept, onChange } from './state.js';
-import { onUnauthorized, signIn, signOut, signedIn, get } from './api.js';
-import { loadColours, version } from './colour.js';
+import { onUnauthorized, signIn, signOut, signedIn, get, ahead } from './api.js';
+import { loadColours, version, paper, onPaper } from './colour.js';
 import { Patterns } from './bar.js';
 import { pages } from './pages.js';
 
@@ -14,7 +14,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 const asked = new URLSearchParams(location.search).get('theme');
 let theme = asked || load('theme') || 'auto';
 function applyTheme() {
-  document.documentElement.dataset.theme = theme === 'auto' ? (dark.matches ? 'dark' : 'light') : theme;
+  document.documentElement.dataset.theme = paper() ? 'light' : theme === 'auto' ? (dark.matches ? 'dark' : 'light') : theme;
 }
 
 function SignIn({ done }) {
@@ -48,6 +48,7 @@ function App() {
   useEffect(() => onChange(() => setAt(where())), []);
   useEffect(() => onUnauthorized(() => setOut(true)), []);
   useEffect(() => { const f = () => { applyTheme(); draw((n) => n + 1); }; dark.addEventListener('change', f); return () => dark.removeEventListener('change', f); }, []);
+  useEffect(() => onPaper(() => { applyTheme(); draw((n) => n + 1); }), []);
   useEffect(() => { loadColours().then(() => draw((n) => n + 1)); }, [out]);
   const page = pages.find((p) => p.name === at.page), name = page ? page.name : '';
   useEffect(() => { document.title = (page ? t('page.' + name) : t('error.nowhere')) + (at.arg ? ' ' + at.arg : '') + ' — gputally'; }, [name, at.arg, lang]);
@@ -62,9 +63,11 @@ function App() {
         <button class="plain" onClick=${() => { theme = next; store('theme', theme); applyTheme(); draw((n) => n + 1); }} title=${t('theme')}>${t('theme.' + theme)}</button>
         ${signedIn() && !out && html`<button class="plain" onClick=${signOut}>${t('sign.out')}</button>`}
       </div></header>
-    ${out ? html`<${SignIn} done=${() => setOut(false)}/>` : html`<main id="main" tabindex="-1"><${Page} key=${at.page + at.arg + lang} page=${page} at=${at} theme=${document.documentElement.dataset.theme + version()} lang=${lang}/></main>`}`;
+    ${out ? html`<${SignIn} done=${() => setOut(false)}/>` : html`<main id="main" tabindex="-1"><${Page} key=${at.page + at.arg + lang} page=${page} at=${at} theme=${document.documentElement.dataset.theme + version() + paper()} lang=${lang}/></main>`}`;
 }
 
 applyTheme();
+// The largest answer of the first page is on its way while the page is made.
+if (where().page === 'fleet') { ahead('/fleet'); loadColours(); }
 await loadMessages();
 render(html`<${App}/>`, document.getElementById('app'));

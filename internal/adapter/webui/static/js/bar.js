@@ -6,7 +6,7 @@ import { html } from './lib.js';
 import { t } from './i18n.js';
 import { bytes, percent, grade } from './format.js';
 import { because } from './said.js';
-import { colourOf } from './colour.js';
+import { colourOf, version } from './colour.js';
 
 export const nameOf = (h) => (h.kind === 'pod' ? (h.pod ? h.namespace + '/' + h.pod : 'uid:' + h.pod_uid) : h.kind === 'daemon' ? t('holder.daemon') + ' ' + (h.pod || h.unit || '') : h.kind === 'host' ? t('holder.host') + ' ' + (h.unit || '') : t('holder.unknown'));
 const rough = (g) => g && g !== 'measured' && g !== 'derived';
@@ -39,8 +39,18 @@ export function piecesOf(p) {
 }
 
 // layout puts the partitions of a device on one bar: [{p, from, to, pieces}], and the
-// slices that no instance can cover.
+// slices that no instance can cover. It is kept for as long as the device and the
+// colours: a bar is drawn, added up and painted, of a large fleet all of them.
+const laid = new WeakMap();
 export function layout(g) {
+  const have = laid.get(g);
+  if (have && have.version === version()) return have;
+  const l = { ...lay(g), version: version() };
+  laid.set(g, l);
+  return l;
+}
+
+function lay(g) {
   const mig = g.partitions.filter((p) => p.key);
   if (!mig.length) {
     const p = g.partitions[0];
@@ -74,11 +84,12 @@ export function describe(g) {
   return parts.join('; ');
 }
 
-// Patterns stand once in the page; bars refer to them.
+// Patterns stand once in the page; bars refer to them. Bars of tiles are a third as wide
+// as they are drawn: theirs (-s) are as much wider, so that all look as in the legend.
 export const Patterns = () => html`<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>
-  <pattern id="p-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="line" x1="0" y1="0" x2="0" y2="6"/></pattern>
-  <pattern id="p-dots" width="5" height="5" patternUnits="userSpaceOnUse"><circle class="dot" cx="1.5" cy="1.5" r="0.9"/></pattern>
-  <pattern id="p-cross" width="8" height="8" patternUnits="userSpaceOnUse"><path class="x" d="M0 0l8 8M8 0l-8 8"/></pattern>
+  ${[['', ''], ['-s', 'scale(2.7 1) ']].map(([s, wide]) => html`<pattern id=${'p-hatch' + s} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform=${wide + 'rotate(45)'}><line class="line" x1="0" y1="0" x2="0" y2="6"/></pattern>
+  <pattern id=${'p-dots' + s} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform=${wide}><circle class="dot" cx="1.5" cy="1.5" r="0.9"/></pattern>
+  <pattern id=${'p-cross' + s} width="8" height="8" patternUnits="userSpaceOnUse" patternTransform=${wide}><path class="x" d="M0 0l8 8M8 0l-8 8"/></pattern>`)}
   <pattern id="p-gap" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(135)"><line class="gapline" x1="0" y1="0" x2="0" y2="5"/></pattern>
 </defs></svg>`;
 

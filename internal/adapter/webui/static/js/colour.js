@@ -3,6 +3,15 @@
 // cost most in the last week have one each, all others are neutral.
 import { get } from './api.js';
 
+// paper says whether the page is drawn for paper: in light colours, as wide as a sheet,
+// and with all that would have to be scrolled to.
+let printing = false;
+export const paper = () => printing;
+export function onPaper(draw) {
+  const turn = (to) => () => { printing = to; draw(); };
+  for (const [what, f] of [['beforeprint', turn(true)], ['afterprint', turn(false)]]) addEventListener(what, f);
+}
+
 const of = new Map();
 let ready = null;
 let count = 0;

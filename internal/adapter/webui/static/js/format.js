@@ -6,6 +6,19 @@ import { locale, t } from './i18n.js';
 const GiB = 1024 ** 3;
 export const unknown = '—';
 
+// To make one of the browser's formats takes a hundred times as long as to use it, and
+// a page of a large fleet has thousands of figures: each is made once.
+const made = new Map();
+function format(kind, options) {
+  const key = kind.name + locale() + (options ? JSON.stringify(options) : '');
+  if (!made.has(key)) made.set(key, new kind(locale(), options));
+  return made.get(key);
+}
+const numbers = (digits) => format(Intl.NumberFormat, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+// inOrder sorts names as the language does.
+export const inOrder = (a, b) => format(Intl.Collator).compare(a, b);
+export const dates = (options) => format(Intl.DateTimeFormat, options);
+
 export function bytes(n) {
   if (n === null || n === undefined) return unknown;
   if (n >= 1024 * GiB) return number(n / GiB / 1024, 2) + ' TiB';
@@ -16,13 +29,16 @@ export function bytes(n) {
 
 export function number(n, digits = 0) {
   if (n === null || n === undefined) return unknown;
-  return new Intl.NumberFormat(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(n);
+  return numbers(digits).format(n);
 }
 
 export function percent(share, digits = 0) {
   if (share === null || share === undefined || !isFinite(share)) return unknown;
   return number(share * 100, digits) + ' %';
 }
+
+// part is a share of a whole: what is more than nothing is not said to be 0.0 %.
+export const part = (share) => (share > 0 && share < 0.0005 ? '< ' + percent(0.001, 1) : percent(share, 1));
 
 // compare is the sign of a − b of two decimal strings, exactly.
 export function isZero(text) { return /^-?0*(\.0*)?$/.test(text || '0'); }
@@ -37,12 +53,12 @@ export function money(text, digits = 2) {
   if (more) all = (BigInt(all) + 1n).toString().padStart(all.length, '0');
   whole = all.slice(0, all.length - digits);
   part = all.slice(all.length - digits);
-  const grouped = new Intl.NumberFormat(locale()).format(BigInt(whole || '0'));
+  const grouped = numbers(0).format(BigInt(whole || '0'));
   return (negative && /[1-9]/.test(all) ? '−' : '') + grouped + (digits ? decimalPoint() + part : '');
 }
 
 function decimalPoint() {
-  return new Intl.NumberFormat(locale()).formatToParts(1.5).find((p) => p.type === 'decimal').value;
+  return numbers(1).formatToParts(1.5).find((p) => p.type === 'decimal').value;
 }
 
 // sums of decimal strings, exact: as nano-units in a BigInt.
@@ -69,13 +85,13 @@ export function duration(ms) {
 }
 
 export function time(ms) {
-  return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(ms));
+  return dates({ dateStyle: 'medium', timeStyle: 'short' }).format(new Date(ms));
 }
 export function shortTime(ms) {
-  return new Intl.DateTimeFormat(locale(), { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' }).format(new Date(ms));
+  return dates({ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' }).format(new Date(ms));
 }
 export function day(ms) {
-  return new Intl.DateTimeFormat(locale(), { month: 'short', day: 'numeric', timeZone: 'UTC' }).format(new Date(ms));
+  return dates({ month: 'short', day: 'numeric', timeZone: 'UTC' }).format(new Date(ms));
 }
 // keyTime is the moment of a report's hour (2026-11-03T14Z) or day (2026-11-03).
 export const keyTime = (key) => Date.parse(key.includes('T') ? key.replace(/Z$/, ':00Z') : key + 'T00:00:00Z');

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Series over time with uPlot: stacked areas with gaps as gaps, and lines. Dragging
 // picks a time.
-import uPlot from '../vendor/uplot-1.6.32.js';
-import { html, useEffect, useRef } from './lib.js';
-import { cssColour } from './colour.js';
-import { locale, t } from './i18n.js';
-import { shortTime } from './format.js';
+import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
+import { cssColour, paper } from './colour.js';
+import { t } from './i18n.js';
+import { shortTime, dates } from './format.js';
 
 export const LEFT = 74, RIGHT = 28;
+// SHEET is how wide A4 is within its margins.
+const SHEET = 686;
 
 // stack adds series up, from the bottom: null where any of them is unknown.
 export function stack(series) {
@@ -15,7 +16,10 @@ export function stack(series) {
   return series.map((s) => s.map((v, i) => (v === null || sum[i] === null ? (sum[i] = null) : (sum[i] = (sum[i] || 0) + v))));
 }
 
-const stepped = uPlot.paths.stepped({ align: 1 });
+// The library is as large as all the rest, and the first page has no plot: it is fetched
+// when one is drawn.
+let library = null;
+const load = () => { library ||= import('../vendor/uplot-1.6.32.js').then((m) => m.default, (error) => { library = null; throw error; }); return library; };
 
 // hatch is a pattern in a colour on the panel's, so that nothing below shows through.
 function hatch(ctx, colour) {
@@ -32,8 +36,13 @@ function hatch(ctx, colour) {
 // With stacked, they are areas on one another.
 export function Plot({ times, series, stacked, height, binary, format, max, theme, onZoom, sync, label, step, from, to }) {
   const box = useRef(), plot = useRef();
-  useEffect(() => {
-    const el = box.current, tip = document.createElement('div');
+  const [uPlot, setLibrary] = useState(null);
+  useEffect(() => { load().then((x) => setLibrary(() => x), () => {}); }, []);
+  // Before the page is shown or printed, and not after.
+  useLayoutEffect(() => {
+    if (!uPlot) return undefined;
+    const stepped = uPlot.paths.stepped({ align: 1 });
+    const el = box.current, wide = () => (paper() ? SHEET : el.clientWidth), tip = document.createElement('div');
     tip.className = 'tip'; tip.hidden = true;
     const line = cssColour('line'), soft = cssColour('soft');
     const values = stacked ? stack(series.map((s) => s.values)) : series.map((s) => s.values);
@@ -43,7 +52,7 @@ export function Plot({ times, series, stacked, height, binary, format, max, them
     const axis = { stroke: soft, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: '11px system-ui, sans-serif' };
     const end = times.length ? times[times.length - 1] + step : 0;
     const u = new uPlot({
-      width: el.clientWidth, height, padding: [8, RIGHT, 0, 0], legend: { show: false },
+      width: wide(), height, padding: [8, RIGHT, 0, 0], legend: { show: false },
       cursor: { drag: { x: true, y: false, setScale: false }, sync: sync ? { key: sync } : undefined, points: { show: false } },
       select: { show: true },
       scales: { x: { time: true, range: () => [from ?? times[0], to ?? end] }, y: { range: (_, lo, hi) => [0, max || (hi || 1) * 1.02] } },
@@ -58,10 +67,10 @@ export function Plot({ times, series, stacked, height, binary, format, max, them
     plot.current = u;
     u.over.append(tip);
     u.over.addEventListener('mouseleave', () => { tip.hidden = true; });
-    const fit = () => u.setSize({ width: el.clientWidth, height });
+    const fit = () => u.setSize({ width: wide(), height });
     addEventListener('resize', fit);
     return () => { removeEventListener('resize', fit); u.destroy(); };
-  }, [times, series, theme, height]);
+  }, [uPlot, times, series, theme, height]);
   return html`<div class="chart" role="img" aria-label=${label} ref=${(el) => { box.current = el; if (el) el.style.minHeight = height + 'px'; }}></div>`;
 }
 
@@ -97,7 +106,7 @@ function say(tip, u, series, times, format) {
 
 function labels(ticks) {
   let before = '';
-  const day = new Intl.DateTimeFormat(locale(), { month: 'short', day: 'numeric' }), clock = new Intl.DateTimeFormat(locale(), { hour: '2-digit', minute: '2-digit' });
+  const day = dates({ month: 'short', day: 'numeric' }), clock = dates({ hour: '2-digit', minute: '2-digit' });
   const wide = ticks.length > 1 && ticks[1] - ticks[0] >= 86400;
   return ticks.map((s) => {
     const d = day.format(new Date(s * 1000)), text = wide ? d : (d !== before ? d + '\n' : '') + clock.format(new Date(s * 1000));

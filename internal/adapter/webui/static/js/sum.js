@@ -3,7 +3,7 @@
 // owner stand together; those of a leak apart, with its red edge.
 import { html } from './lib.js';
 import { t } from './i18n.js';
-import { bytes, percent, number } from './format.js';
+import { bytes, percent, number, inOrder } from './format.js';
 import { layout, Piece } from './bar.js';
 import { colourOf } from './colour.js';
 
@@ -34,7 +34,7 @@ export function sumOf(list) {
   }
   const owners = new Map();
   for (const x of of.values()) owners.set(x.owner, (owners.get(x.owner) || 0) + x.bytes);
-  const all = [...of.values()].sort((a, b) => places[a.kind] - places[b.kind] || owners.get(b.owner) - owners.get(a.owner) || a.owner.localeCompare(b.owner) || a.unused - b.unused || a.leak - b.leak);
+  const all = [...of.values()].sort((a, b) => places[a.kind] - places[b.kind] || owners.get(b.owner) - owners.get(a.owner) || inOrder(a.owner, b.owner) || a.unused - b.unused || a.leak - b.leak);
   let at = 0;
   out.pieces = all.map((x) => { const from = at; at += x.bytes; return { ...x, from: from / out.capacity, to: at / out.capacity }; });
   return out;

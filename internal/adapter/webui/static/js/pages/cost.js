@@ -5,10 +5,11 @@ import { html, useMemo, useState } from '../lib.js';
 import { t, has } from '../i18n.js';
 import { useAsk, get, post, hand } from '../api.js';
 import { span, hours, hourSpan, set, link, kept, flags } from '../state.js';
-import { money, nano, fromNano, isZero, gpuHours, percent, unknown, number, keyTime } from '../format.js';
+import { money, nano, fromNano, isZero, gpuHours, percent, part, unknown, number, keyTime } from '../format.js';
 import { Head, Wait, Trouble, Range, Command, Empty, Mix, Share } from '../parts.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
+import { workloadOf } from '../said.js';
 import { accounts, Editor, read, variantOf, distributes } from './whatif.js';
 
 // The platform accounts stand in their order after everybody else.
@@ -38,7 +39,7 @@ function nameOf(row, by) {
   if (row.class === 'platform') return t('account.' + row.account);
   if (row.class && row.class !== 'workload') return row.account || t('class.' + row.class);
   if (row.others) return t('cost.others', { n: row.others });
-  if (by === 'workload') return (row.keys.workload_kind || '?') + '/' + (row.keys.workload || t('cost.noowner'));
+  if (by === 'workload') return workloadOf(row.keys.workload_kind, row.keys.workload);
   return row.keys[by] || t('cost.none');
 }
 
@@ -93,7 +94,7 @@ function Table({ s, by, q, other }) {
         ${r.class === 'platform' && html`<div class="small soft">${t('account.' + r.account + '.why')}</div>`}</td>
         <td class="num">${c ? money(c.total) : r.booked === false ? unknown : html`<span title=${t('cost.noprice')}>${t('unknown')}</span>`}<${Mix} parts=${c && c.grades}/></td>
         ${before && html`<td class="num">${then ? money(then) : unknown}</td><td class="num">${then && (c || r.booked === false) ? money(fromNano(nano(then) - nano(c ? c.total : '0'))) : unknown}</td>`}
-        <td>${c && total ? html`<${Share} of=${Number(c.total) / total} colour=${colour}/> ${percent(Number(c.total) / total, 1)}` : ''}</td>
+        <td>${c && total ? html`<${Share} of=${Number(c.total) / total} colour=${colour}/> <span class="nowrap">${part(Number(c.total) / total)}</span>` : ''}</td>
         <td class="num">${r.class === 'platform' || r.booked === false ? unknown : gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.class === 'platform' || r.booked === false ? unknown : percent(usedOf(r))}</td></tr>`;
     })}
     <tr class="total"><td>${t('cost.sum')}</td><td class="num">${s.total.cost ? money(s.total.cost.total) : unknown}<${Mix} parts=${s.total.cost && s.total.cost.grades}/></td>${before && html`<td class="num">${other.total.cost ? money(other.total.cost.total) : unknown}</td><td class="num">${s.total.cost && other.total.cost ? money(fromNano(nano(other.total.cost.total) - nano(s.total.cost.total))) : unknown}</td>`}<td></td><td class="num">${gpuHours(s.total.quantities.allocated_gpu_ms)}</td><td class="num">${percent(usedOf(s.total))}</td></tr></tbody></table></div>`;
@@ -123,7 +124,7 @@ function seriesOf(s, by, unit, began, to) {
   const out = own.map((x, i) => ({ ...x, colour: by === 'namespace' ? colourOf(x.row.keys.namespace) : 'c' + (i % 10), n: seen.set(x, i) }));
   if (rest.length) out.push({ label: t('cost.others', { n: rest.length }), values: adding(rest, known), colour: 'cx' });
   const platform = all.filter((x) => x.row.class === 'platform');
-  if (platform.length) out.push({ label: t('cost.platform'), values: adding(platform, known), colour: 'line' });
+  if (platform.length) out.push({ label: t('cost.platform'), values: adding(platform, known), colour: 'idle' });
   return { series: out, times: Array.from({ length: n }, (_, i) => (from + i * step) / 1000), step: step / 1000 };
 }
 
@@ -132,7 +133,7 @@ const adding = (list, known) => known.map((k, i) => (k ? list.reduce((a, x) => a
 function Chart({ s, by, unit, from, to, theme }) {
   const { series, times, step } = useMemo(() => seriesOf(s, by, unit, from, to), [s, by, theme]);
   if (!series.length) return html`<p class="soft">${t('cost.nothing')}</p>`;
-  return html`<ul class="legend">${series.map((x) => html`<li><span class=${'chip ' + (x.colour === 'line' ? 'b-idle' : 'b-' + x.colour)}></span>${x.label}</li>`)}</ul>
+  return html`<ul class="legend">${series.map((x) => html`<li><span class=${'chip ' + 'b-' + x.colour}></span>${x.label}</li>`)}</ul>
     <${Plot} times=${times} series=${series} stacked height=${230} format=${(v) => number(v, v && v < 10 ? 1 : 0)} theme=${theme} label=${t('cost.chart')} step=${step} from=${times[0]} to=${times[times.length - 1] + step}
       onZoom=${(a, b) => set({ from: new Date(a * 1000).toISOString().slice(0, 19) + 'Z', to: new Date(b * 1000).toISOString().slice(0, 19) + 'Z', range: '', month: '' })}/>
     <p class="small soft">${t(unit === 'hour' ? 'cost.perhour' : 'cost.perday', { currency: s.currency })}</p>`;

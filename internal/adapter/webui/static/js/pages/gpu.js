@@ -10,7 +10,7 @@ import { Bar, Legend, nameOf } from '../bar.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
 import { Lanes } from './lanes.js';
-import { because, detailOf } from '../said.js';
+import { because, detailOf, accountOf } from '../said.js';
 
 const last = (values) => { for (let i = values.length - 1; i >= 0; i--) if (values[i] !== null) return i; return -1; };
 
@@ -85,7 +85,7 @@ function Memory({ p, times, theme, step, from, to }) {
 function SignalPlot({ p, times, theme, step, from, to }) {
   const series = useMemo(() => [['busy', 's-busy', [4, 3]], ['sm', 's-sm'], ['tensor', 's-tensor'], ['dram', 's-dram']].filter(([k]) => p[k].some((v) => v !== null)).map(([k, colour, dash]) => ({ label: t('signal.' + k), values: p[k].map((v) => (v === null ? null : v * 100)), colour, dash, stepped: true })), [p]);
   if (!series.length) return html`<p class="soft">${t('signals.none')}</p>`;
-  return html`<p class="small soft">${series.map((s) => html`<span class="chip" ref=${(el) => el && (el.style.background = 'var(--' + s.colour + ')')}></span>${s.label}  `)} ${t('gpu.signals.why')}</p>
+  return html`<ul class="legend">${series.map((s) => html`<li><span class="chip" ref=${(el) => el && (el.style.background = 'var(--' + s.colour + ')')}></span>${s.label}</li>`)}<li>${t('gpu.signals.why')}</li></ul>
     <${Plot} times=${times} series=${series} height=${150} max=${100} format=${(v) => number(v) + ' %'} theme=${theme} onZoom=${zoom} sync="gpu" label=${t('gpu.signals')} step=${step} from=${from} to=${to}/>`;
 }
 
@@ -121,7 +121,7 @@ export function GPU({ arg, q, theme }) {
       <p class="small soft">${t('gpu.zoom', { step: duration(line.step_ms) })}</p></div>
     <div class="panel"><h2>${t('gpu.signals')}</h2>${signals ? html`<${SignalPlot} p=${signals} times=${times} theme=${theme} ...${ends}/>` : html`<p class="soft">${t('signals.none')}</p>`}</div>
     <div class="panel"><h2>${t('gpu.holders')}</h2><${Holders} line=${line} q=${q}/></div>
-    <div class="cols2"><div class="panel"><h2>${t('gpu.findings')}</h2>${line.findings.length ? html`<table><tbody>${line.findings.map((f) => html`<tr><td><${Severity} of=${f.severity}/></td><td><strong>${t('finding.' + f.kind)}</strong> ${f.account || ''}<div class="small">${detailOf(f)}</div></td><td class="small soft">${shortTime(Date.parse(f.first))} – ${f.open ? t('findings.open') : shortTime(Date.parse(f.last))}</td></tr>`)}</tbody></table>` : html`<p class="soft">${t('gpu.nofindings')}</p>`}</div>
+    <div class="cols2"><div class="panel"><h2>${t('gpu.findings')}</h2>${line.findings.length ? html`<table><tbody>${line.findings.map((f) => html`<tr><td><${Severity} of=${f.severity}/></td><td><strong>${t('finding.' + f.kind)}</strong> ${accountOf(f)}<div class="small">${detailOf(f)}</div></td><td class="small soft">${shortTime(Date.parse(f.first))} – ${f.open ? t('findings.open') : shortTime(Date.parse(f.last))}</td></tr>`)}</tbody></table>` : html`<p class="soft">${t('gpu.nofindings')}</p>`}</div>
     <div class="panel"><h2>${t('gpu.gaps')}</h2>${line.gaps.length || line.events.length ? html`<table><tbody>${line.events.map((e) => html`<tr><td>${e.kind}${e.xid ? ' XID ' + e.xid : ''}</td><td class="small">${e.detail || ''}</td><td class="small soft">${shortTime(Date.parse(e.at))}</td></tr>`)}${line.gaps.map((g) => html`<tr><td>${t('gap.' + g.kind)}</td><td class="small">${because(g.reason)}</td><td class="small soft">${shortTime(Date.parse(g.from))} – ${shortTime(Date.parse(g.to))} (${duration(Date.parse(g.to) - Date.parse(g.from))})</td></tr>`)}</tbody></table>` : html`<p class="soft">${t('gpu.nogaps')}</p>`}</div></div>
     <${Command} line=${'curl -s "' + location.origin + '/api/v1' + path + '"'}/>`}`;
 }

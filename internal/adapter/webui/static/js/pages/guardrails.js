@@ -6,7 +6,7 @@ import { useAsk } from '../api.js';
 import { span, moments, set, link, kept } from '../state.js';
 import { bytes, duration, shortTime, number, shortUUID, money, unknown } from '../format.js';
 import { Head, Wait, Trouble, Range, Empty, Severity, Command, Fact } from '../parts.js';
-import { detailOf, evidenceOf } from '../said.js';
+import { detailOf, evidenceOf, accountOf } from '../said.js';
 
 // Paid is what a finding has cost so far, or why nobody knows.
 function Paid({ cost: c }) {
@@ -19,14 +19,14 @@ function Finding({ f, q }) {
   const evidence = evidenceOf(f);
   const where = f.device || (f.partition || '').split('/')[0];
   return html`<tr><td><${Severity} of=${f.severity}/></td>
-    <td><strong>${has('finding.' + f.kind) ? t('finding.' + f.kind) : f.kind}</strong><div class="mono soft">${f.kind}</div></td>
-    <td>${f.account || unknown}${f.workload && html`<div class="small soft">${f.workload}</div>`}</td>
-    <td>${f.node}<div class="small soft">${f.cluster || ''}</div>${where && html`<a class="mono nowrap" href=${link('gpu', where, { ...kept(q), node: f.node })}>${shortUUID(where)}</a>`}</td>
+    <td><strong>${has('finding.' + f.kind) ? t('finding.' + f.kind) : f.kind}</strong><div class="mono soft nowrap noprint">${f.kind}</div></td>
+    <td>${accountOf(f) || unknown}${f.workload && html`<div class="small soft">${f.workload}</div>`}</td>
+    <td><span class="nowrap">${f.node}</span><div class="small soft">${f.cluster || ''}</div>${where && html`<a class="mono nowrap" href=${link('gpu', where, { ...kept(q), node: f.node })}>${shortUUID(where)}</a>`}</td>
     <td class="num">${bytes(f.bytes)}</td>
     <td class="num cost"><${Paid} cost=${f.cost}/></td>
     <td>${detailOf(f)}${f.victims && f.victims.length > 0 && html`<div class="small">${t('findings.victims')} ${f.victims.join(', ')}</div>`}
       <details class="small"><summary>${t('findings.more')}</summary><p><strong>${t('findings.evidence')}</strong></p>${evidence.length ? html`<ul>${evidence.map((e) => html`<li>${e}</li>`)}</ul>` : html`<p>${t('findings.noevidence')}</p>`}${has('fix.' + f.kind) && html`<p><strong>${t('findings.fix')}</strong> ${t('fix.' + f.kind)}</p>`}</details></td>
-    <td class="small">${shortTime(Date.parse(f.first))} –<br/>${f.open ? html`<strong>${t('findings.open')}</strong>` : shortTime(Date.parse(f.last))}<div class="soft">${t('findings.for', { time: duration(f.stood_ms) })}</div></td></tr>`;
+    <td class="small nowrap">${shortTime(Date.parse(f.first))} –<br/>${f.open ? html`<strong>${t('findings.open')}</strong>` : shortTime(Date.parse(f.last))}<div class="soft">${t('findings.for', { time: duration(f.stood_ms) })}</div></td></tr>`;
 }
 
 export function Guardrails({ q }) {

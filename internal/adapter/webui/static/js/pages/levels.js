@@ -5,7 +5,8 @@
 import { html, useState, useRef, useMemo, useLayoutEffect } from '../lib.js';
 import { t } from '../i18n.js';
 import { link } from '../state.js';
-import { bytes, number, duration, shortUUID, unknown } from '../format.js';
+import { bytes, number, duration, shortUUID, unknown, inOrder } from '../format.js';
+import { paper } from '../colour.js';
 import { Bar, Signals, nameOf, describe } from '../bar.js';
 import { because } from '../said.js';
 import { SumBar, Sums, sumOf } from '../sum.js';
@@ -30,7 +31,8 @@ const HEAD = 34, TILE = 100, CLUSTER = 44, POOL = 42;
 // one, its kind of machine.
 export const poolOf = (n) => (n.pool ? { key: n.pool, name: n.pool } : n.instance_type ? { key: 'type:' + n.instance_type, name: n.instance_type } : { key: '', name: '' });
 
-const by = (a, b) => a.localeCompare(b);
+// once makes something when it is first asked for: what is not on the screen is not added up.
+const once = (make) => { let made; return () => (made ||= make()); };
 
 // tree sorts nodes into clusters and pools, with what each comes to.
 function tree(nodes) {
@@ -42,7 +44,7 @@ function tree(nodes) {
     if (!pools.has(p.key)) pools.set(p.key, { ...p, nodes: [] });
     pools.get(p.key).nodes.push(n);
   }
-  return [...clusters].sort((a, b) => by(a[0], b[0])).map(([name, pools]) => ({ name, pools: [...pools.values()].sort((a, b) => by(a.key, b.key)).map((p) => ({ ...p, sum: sumOf(p.nodes.flatMap((n) => n.shown.map(({ g }) => ({ g })))) })) }));
+  return [...clusters].sort((a, b) => inOrder(a[0], b[0])).map(([name, pools]) => ({ name, pools: [...pools.values()].sort((a, b) => inOrder(a.key, b.key)).map((p) => ({ ...p, gpus: p.nodes.reduce((a, n) => a + n.shown.length, 0), sum: once(() => sumOf(p.nodes.flatMap((n) => n.shown))) })) }));
 }
 
 // rowsOf are the rows of the list with where each stands.
@@ -68,11 +70,11 @@ function rowsOf(clusters, columns, open) {
 const Opener = ({ open, at, turn, name }) => html`<button class="lv" aria-expanded=${open} onClick=${() => turn(at)}><span class="mark" aria-hidden="true">${open ? '▾' : '▸'}</span>${name}</button>`;
 
 function Pool({ p, at, open, turn }) {
-  return html`<div class="level pool"><div class="who"><${Opener} open=${open} at=${at} turn=${turn} name=${p.name || t('level.nopool')}/> <span class="soft small nowrap">${t('fleet.nodes', { nodes: number(p.nodes.length) })}</span></div><${SumBar} of=${p.sum}/><div class="sums small"><${Sums} of=${p.sum}/></div></div>`;
+  return html`<div class="level pool"><div class="who"><${Opener} open=${open} at=${at} turn=${turn} name=${p.name || t('level.nopool')}/> <span class="soft small nowrap">${t('fleet.nodes', { nodes: number(p.nodes.length) })}</span></div><${SumBar} of=${p.sum()}/><div class="sums small"><${Sums} of=${p.sum()}/></div></div>`;
 }
 
 function Node({ n, at, open, turn, now, columns }) {
-  const sum = useMemo(() => sumOf(n.shown.map(({ g }) => ({ g }))), [n]);
+  const sum = useMemo(() => sumOf(n.shown), [n]);
   return html`<div class="level"><div class="who"><${Opener} open=${open} at=${at} turn=${turn} name=${n.node}/></div>${open ? html`<${NodeFacts} n=${n} now=${now}/>` : html`<${SumBar} of=${sum}/><div class="sums small"><${Sums} of=${sum}/><${Warnings} n=${n} now=${now}/></div>`}</div>
     ${open && html`<div class="gpus" ref=${(el) => el && (el.style.gridTemplateColumns = 'repeat(' + columns + ', minmax(0, 1fr))')}>${n.shown.map(({ g, i }) => html`<${Tile} key=${g.uuid} n=${n} g=${g} i=${i}/>`)}</div>`}`;
 }
@@ -80,12 +82,13 @@ function Node({ n, at, open, turn, now, columns }) {
 // Levels draws what is on the screen. small: all is open unless it was closed.
 export function Levels({ nodes, now, small, turned, turn }) {
   const box = useRef();
-  const [view, setView] = useState({ top: 0, bottom: 1200, width: 1400 });
+  // Nothing is in view until it is known where the list stands, which is before it is shown.
+  const [view, setView] = useState({ top: 0, bottom: -Infinity, width: 1400 });
   useLayoutEffect(() => {
     const look = () => {
       if (!box.current) return;
       const r = box.current.getBoundingClientRect();
-      setView((v) => (Math.abs(v.top + r.top) < 60 && v.width === r.width ? v : { top: -r.top, bottom: -r.top + innerHeight, width: r.width }));
+      setView((v) => (v.bottom > -Infinity && Math.abs(v.top + r.top) < 60 && v.width === r.width ? v : { top: -r.top, bottom: -r.top + innerHeight, width: r.width }));
     };
     look();
     addEventListener('scroll', look, { passive: true });
@@ -96,10 +99,10 @@ export function Levels({ nodes, now, small, turned, turn }) {
   const clusters = useMemo(() => tree(nodes), [nodes]);
   const open = (at) => turned.has(at) !== small;
   const { rows, height } = useMemo(() => rowsOf(clusters, columns, open), [clusters, columns, turned, small]);
-  const seen = rows.filter((r) => r.y + r.height > view.top - 400 && r.y < view.bottom + 400);
+  const seen = paper() ? rows : rows.filter((r) => r.y + r.height > view.top - 400 && r.y < view.bottom + 400);
   return html`<div class="virtual" ref=${(el) => { box.current = el; if (el) el.style.height = height + 'px'; }}>
     ${seen.map((r) => html`<section class="node" key=${r.key} ref=${(el) => el && (el.style.top = r.y + 'px')}>
-      ${r.cluster ? html`<div class="cluster"><h2>${r.cluster.name || t('fleet.nocluster')}</h2><span class="soft">${t('fleet.of', { nodes: number(r.cluster.pools.reduce((a, p) => a + p.nodes.length, 0)), gpus: number(r.cluster.pools.reduce((a, p) => a + p.sum.gpus, 0)) })}</span></div>`
+      ${r.cluster ? html`<div class="cluster"><h2>${r.cluster.name || t('fleet.nocluster')}</h2><span class="soft">${t('fleet.of', { nodes: number(r.cluster.pools.reduce((a, p) => a + p.nodes.length, 0)), gpus: number(r.cluster.pools.reduce((a, p) => a + p.gpus, 0)) })}</span></div>`
       : r.pool ? html`<${Pool} p=${r.pool} at=${r.at} open=${r.open} turn=${turn}/>` : html`<${Node} n=${r.n} at=${r.at} open=${r.open} turn=${turn} now=${now} columns=${columns}/>`}
     </section>`)}</div>`;
 }
@@ -111,4 +114,4 @@ function Warnings({ n, now }) {
     ${grave > 0 && html`<a href=${link('guardrails', '', { node: n.node })}>${t('fleet.nodefindings', { n: grave })}</a>`}`;
 }
 
-const NodeFacts = ({ n, now }) => html`<div class="sums small"><span class="soft">${n.instance_type || ''}</span><span class="soft nowrap">${t('fleet.age', { age: duration(now - Date.parse(n.at)) })}</span><${Warnings} n=${n} now=${now}/></div>`;
+const NodeFacts = ({ n, now }) => html`<div class="sums small">${n.instance_type && html`<span class="soft">${n.instance_type}</span>`}<span class="soft nowrap">${t('fleet.age', { age: duration(now - Date.parse(n.at)) })}</span><${Warnings} n=${n} now=${now}/></div>`;

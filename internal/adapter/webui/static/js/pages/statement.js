@@ -5,6 +5,7 @@ import { t } from '../i18n.js';
 import { useAsk, save } from '../api.js';
 import { set } from '../state.js';
 import { money, gpuHours, percent, time, unknown, isZero, nano, fromNano } from '../format.js';
+import { workloadOf } from '../said.js';
 import { sorted } from './cost.js';
 import { Head, Wait, Trouble, Empty, Mix, Command } from '../parts.js';
 
@@ -17,7 +18,7 @@ function Save({ path, name, children }) {
 function Lines({ s, team }) {
   const rows = sorted(s.rows);
   return html`<table><thead><tr><th>${team ? t('dim.workload') : t('dim.namespace')}</th><th class="num">${t('cost.allocated')}</th><th class="num">${t('stmt.held')}</th><th class="num">${t('stmt.gpu')}</th><th class="num">${t('stmt.host')}</th><th class="num">${t('stmt.corrected')}</th><th class="num">${t('cost.cost')} ${s.currency}</th></tr></thead><tbody>
-    ${rows.map((r) => html`<tr class=${r.class === 'platform' ? 'platform' : ''}><td>${team ? (r.keys.workload_kind || '?') + '/' + (r.keys.workload || t('cost.noowner')) : r.class === 'platform' ? t('account.' + r.account) : r.keys.namespace || r.account}</td><td class="num">${r.class === 'platform' ? unknown : gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.class === 'platform' || !r.quantities.allocated_gpu_ms ? unknown : percent(r.quantities.used_gpu_ms / r.quantities.allocated_gpu_ms)}</td>
+    ${rows.map((r) => html`<tr class=${r.class === 'platform' ? 'platform' : ''}><td>${team ? workloadOf(r.keys.workload_kind, r.keys.workload) : r.class === 'platform' ? t('account.' + r.account) : r.keys.namespace || r.account}</td><td class="num">${r.class === 'platform' ? unknown : gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.class === 'platform' || !r.quantities.allocated_gpu_ms ? unknown : percent(r.quantities.used_gpu_ms / r.quantities.allocated_gpu_ms)}</td>
       <td class="num">${r.cost ? money(r.cost.gpu) : unknown}</td><td class="num">${r.cost ? money(addTwo(r.cost)) : unknown}</td><td class="num">${r.cost && !isZero(r.cost.corrected) ? money(r.cost.corrected) : unknown}</td><td class="num">${r.cost ? money(r.cost.total) : t('unknown')}<${Mix} parts=${r.cost && r.cost.grades}/></td></tr>`)}
     <tr class="total"><td>${t('cost.sum')}</td><td class="num">${gpuHours(s.total.quantities.allocated_gpu_ms)}</td><td></td><td class="num">${s.total.cost ? money(s.total.cost.gpu) : unknown}</td><td class="num">${s.total.cost ? money(addTwo(s.total.cost)) : unknown}</td><td class="num">${s.total.cost && !isZero(s.total.cost.corrected) ? money(s.total.cost.corrected) : unknown}</td><td class="num">${s.total.cost ? money(s.total.cost.total) : unknown}<${Mix} parts=${s.total.cost && s.total.cost.grades}/></td></tr></tbody></table>`;
 }

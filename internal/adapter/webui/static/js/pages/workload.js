@@ -9,6 +9,7 @@ import { number, percent, money, gpuHours, unknown, shortUUID, keyTime } from '.
 import { Head, Wait, Trouble, Range, Empty, Fact, Command, Mix } from '../parts.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
+import { workloadOf } from '../said.js';
 import { Memory } from './memory.js';
 import { Hours } from './hours.js';
 
@@ -22,7 +23,7 @@ function Find({ q }) {
   return html`<${Head} title=${t('page.workload')} question=${t('work.question')}><${Range} q=${q} standard="7d" months only=${['24h', '7d', '30d']}/><//><${Wait} on=${loading}/><${Trouble} error=${error} retry=${retry}/>
     ${data && !sections.length && html`<${Empty} title=${t('cost.none.title')}><p>${t('cost.none.how')}</p><p><code>gputally status</code></p><//>`}
     ${sections.map((x) => html`<div class="panel scroll"><table><thead><tr><th>${t('dim.workload')}</th><th>${t('dim.namespace')}</th><th class="num">${t('cost.cost')} ${x.currency}</th><th class="num">${t('cost.allocated')}</th><th class="num">${t('cost.used')}</th><th class="num">${t('work.unused')}</th></tr></thead><tbody>
-      ${x.rows.filter((r) => r.keys.workload).map((r) => html`<tr><td><span class=${'chip b-' + colourOf(r.keys.namespace)}></span><a href=${link('workload', r.keys.namespace + '/' + r.keys.workload_kind + '/' + r.keys.workload, kept(q))}>${r.keys.workload_kind}/${r.keys.workload}</a></td><td>${r.keys.namespace}</td><td class="num">${r.cost ? money(r.cost.total) : t('unknown')}<${Mix} parts=${r.cost && r.cost.grades}/></td><td class="num">${gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.quantities.allocated_gpu_ms ? percent(r.quantities.used_gpu_ms / r.quantities.allocated_gpu_ms) : unknown}</td><td class="num">${gpuHours(r.quantities.reserved_unused_gpu_ms)}</td></tr>`)}</tbody></table></div>`)}`;
+      ${x.rows.filter((r) => r.keys.workload).map((r) => html`<tr><td><span class=${'chip b-' + colourOf(r.keys.namespace)}></span><a href=${link('workload', r.keys.namespace + '/' + r.keys.workload_kind + '/' + r.keys.workload, kept(q))}>${workloadOf(r.keys.workload_kind, r.keys.workload)}</a></td><td>${r.keys.namespace}</td><td class="num">${r.cost ? money(r.cost.total) : t('unknown')}<${Mix} parts=${r.cost && r.cost.grades}/></td><td class="num">${gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.quantities.allocated_gpu_ms ? percent(r.quantities.used_gpu_ms / r.quantities.allocated_gpu_ms) : unknown}</td><td class="num">${gpuHours(r.quantities.reserved_unused_gpu_ms)}</td></tr>`)}</tbody></table></div>`)}`;
 }
 
 function byHour(rows, from, to) {
@@ -53,7 +54,7 @@ function One({ arg, q, theme }) {
   const total = section && section.total, x = total && total.quantities, span2 = { from: from / 1000, to: to / 1000, step: 3600, theme };
   const zoom = (a, b) => set({ from: new Date(a * 1000).toISOString().slice(0, 19) + 'Z', to: new Date(b * 1000).toISOString().slice(0, 19) + 'Z', range: '', month: '' });
   return html`<ul class="crumbs"><li><a href=${link('workload', '', kept(q))}>${t('page.workload')}</a></li><li>${ns}</li></ul>
-    <${Head} title=${kind + '/' + name} question=${t('work.question')}><${Range} q=${q} standard="7d" months only=${['24h', '7d', '30d']}/><//>
+    <${Head} title=${workloadOf(kind, name)} question=${t('work.question')}><${Range} q=${q} standard="7d" months only=${['24h', '7d', '30d']}/><//>
     <${Wait} on=${hour.loading || did.loading}/><${Trouble} error=${hour.error || did.error} retry=${hour.error ? hour.retry : did.retry}/>
     ${hour.data && !section && html`<${Empty} title=${t('cost.none.title')}><p>${t('cost.none.how')}</p><//>`}
     ${section && html`<div class="facts"><${Fact} k=${t('cost.cost')} v=${html`${total.cost ? money(total.cost.total) : t('unknown')}`} unit=${section.currency} s=${html`<${Mix} parts=${total.cost && total.cost.grades}/><a href=${link('cost', '', { ...kept(q), by: 'pod', ns, workload: kind + '/' + name })}>${t('work.tocost')}</a>`}/>
@@ -64,7 +65,7 @@ function One({ arg, q, theme }) {
       <${Plot} times=${d.times} series=${series} stacked height=${200} format=${(v) => number(v, v < 4 ? 1 : 0)} label=${t('work.gpus')} onZoom=${zoom} sync="work" ...${span2}/></div>
     <${Memory} rows=${section.rows} held=${d.held} hours=${did.data && did.data.hours} ns=${ns} times=${d.times} theme=${theme} onZoom=${zoom} span=${span2}/>
     <${Hours} data=${did.data} from=${from} to=${to}/>`}
-    ${cards.data && cards.data.sections.filter((y) => y.rows.length).map((y) => html`<div class="panel scroll"><h2>${t('work.where')}</h2><table><thead><tr><th>GPU</th><th>${t('dim.model')}</th><th>${t('dim.mode')}</th><th class="num">${t('cost.allocated')}</th><th class="num">${t('cost.used')}</th><th class="num">${t('cost.cost')} ${y.currency}</th></tr></thead><tbody>${y.rows.map((r) => html`<tr><td>${r.keys.gpu ? html`<a class="mono" href=${link('gpu', r.keys.gpu, kept(q))}>${shortUUID(r.keys.gpu)}</a>` : t('work.nogpu')}</td><td>${r.keys.model || unknown}</td><td>${r.keys.mode || unknown}</td><td class="num">${gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.quantities.allocated_gpu_ms ? percent(r.quantities.used_gpu_ms / r.quantities.allocated_gpu_ms) : unknown}</td><td class="num">${r.cost ? money(r.cost.total) : t('unknown')}</td></tr>`)}</tbody></table></div>`)}
+    ${cards.data && cards.data.sections.filter((y) => y.rows.length).map((y) => html`<div class="panel scroll"><h2>${t('work.where')}</h2><table><thead><tr><th>GPU</th><th>${t('dim.model')}</th><th>${t('dim.mode')}</th><th class="num">${t('cost.allocated')}</th><th class="num">${t('cost.used')}</th><th class="num">${t('cost.cost')} ${y.currency}</th></tr></thead><tbody>${y.rows.map((r) => html`<tr><td>${r.keys.gpu ? html`<a class="mono nowrap" href=${link('gpu', r.keys.gpu, kept(q))}>${shortUUID(r.keys.gpu)}</a>` : t('work.nogpu')}</td><td>${r.keys.model || unknown}</td><td>${r.keys.mode || unknown}</td><td class="num">${gpuHours(r.quantities.allocated_gpu_ms)}</td><td class="num">${r.quantities.allocated_gpu_ms ? percent(r.quantities.used_gpu_ms / r.quantities.allocated_gpu_ms) : unknown}</td><td class="num">${r.cost ? money(r.cost.total) : t('unknown')}</td></tr>`)}</tbody></table></div>`)}
     <${Command} line=${'gputally explain --workload ' + arg + ' ' + flags(s)}/>`;
 }
 
