@@ -93,6 +93,7 @@ func TestEveryQueryFindsSomething(t *testing.T) {
 	t.Run("sums", func(t *testing.T) { sums(t, p) })
 	t.Run("alerts", func(t *testing.T) { fires(t, p) })
 	t.Run("guide", func(t *testing.T) { guide(t, w) })
+	t.Run("told", func(t *testing.T) { told(t, w) })
 }
 
 // filled puts everything in for Grafana's variables.

@@ -4,7 +4,6 @@ package dashboards
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -38,10 +37,7 @@ func guide(t *testing.T, w world) {
 			continue
 		}
 		t.Run(filepath.Base(page), func(t *testing.T) {
-			c := exec.Command("bash", "-euxo", "pipefail", "-c", script.String())
-			c.Dir = t.TempDir()
-			c.Env = append(os.Environ(), "GPUTALLY_SERVER=http://"+w.server, "PATH="+w.bin+":"+os.Getenv("PATH"))
-			if out, err := c.CombinedOutput(); err != nil {
+			if out, err := w.shell(t, script.String()).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
