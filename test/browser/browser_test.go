@@ -165,7 +165,7 @@ func drilling(t *testing.T, b *tab, server string) {
 	b.size(t, 1440, 900)
 	b.visit(t, server+"/ui/?lang=en&theme=light#/cost?range=7d&by=pod&ns=inference")
 	b.do(t, chromedp.Click(`//a[contains(text(), "inference/vllm-mistral-0")]`))
-	b.do(t, chromedp.WaitVisible("pre"))
+	b.do(t, chromedp.WaitVisible("details[open] pre"))
 	b.settle(t)
 	if text := b.text(t); !strings.Contains(text, "The hour, divided again, comes to the same.") {
 		t.Errorf("no explanation:\n%s", text)

@@ -11,7 +11,8 @@ import (
 
 // TestFigures holds what pages say to what the API says, where the page works it out.
 func TestFigures(t *testing.T) {
-	server, device := small(t)
+	server := start(t) // to which tests deliver more
+	device := fill(t, server)
 	b := open(t, server)
 	b.size(t, 1440, 900)
 	for _, c := range []struct {

@@ -116,29 +116,37 @@ func small(t *testing.T) (url, device string) {
 	fleet.once.Do(func() {
 		url, stop, _ := launch(t, bin)
 		fleet.stop = stop
-		now := time.Now().UTC().Truncate(time.Second)
-		nodes := history.New(2026, now.AddDate(0, 0, -days), now)
-		for _, n := range nodes.Nodes() {
-			var batches []usage.Batch
-			for b := range nodes.Batches(n.Name) {
-				batches = append(batches, b)
-			}
-			deliver(t, url, batches)
-		}
-		rated(t, url)
-		var f struct {
-			Nodes []struct{ GPUs []struct{ UUID string } }
-		}
-		ask(t, url+"/api/v1/fleet", &f)
-		if len(f.Nodes) != 3 {
-			t.Fatalf("%d nodes on the board", len(f.Nodes))
-		}
-		fleet.url, fleet.device = url, f.Nodes[0].GPUs[0].UUID
+		fleet.device = fill(t, url)
+		fleet.url = url
 	})
 	if fleet.url == "" {
 		t.Fatal("the small fleet was not made: see the first test that asked for it")
 	}
 	return fleet.url, fleet.device
+}
+
+// fill gives a server the history of three nodes, waits until it is rated, and names a
+// device of theirs.
+func fill(t *testing.T, server string) (device string) {
+	t.Helper()
+	now := time.Now().UTC().Truncate(time.Second)
+	nodes := history.New(2026, now.AddDate(0, 0, -days), now)
+	for _, n := range nodes.Nodes() {
+		var batches []usage.Batch
+		for b := range nodes.Batches(n.Name) {
+			batches = append(batches, b)
+		}
+		deliver(t, server, batches)
+	}
+	rated(t, server)
+	var f struct {
+		Nodes []struct{ GPUs []struct{ UUID string } }
+	}
+	ask(t, server+"/api/v1/fleet", &f)
+	if len(f.Nodes) != 3 {
+		t.Fatalf("%d nodes on the board", len(f.Nodes))
+	}
+	return f.Nodes[0].GPUs[0].UUID
 }
 
 // began is the hour in which the tests began.
