@@ -23,6 +23,8 @@ type books struct {
 	dictionary *dictionary
 	// stays are the times of all machines, as of the last commit: the writer's.
 	stays stays
+	// touched are the hours of the batches that are being appended: the writer's.
+	touched []hourSpan
 	// rolled are the days in ledger_rolled: the writer's.
 	rolled map[int32]bool
 	// pods are what pods were, by number.
@@ -133,6 +135,7 @@ func (s *Store) Book(ctx context.Context, bookings []rating.Booking) error {
 		return err
 	}
 	defer done()
+	defer s.stamps.touch(hoursBooked(bookings)...)
 	var w *speller
 	var settle func()
 	err = s.change(ctx, func(ctx context.Context, conn *columnar) error {
