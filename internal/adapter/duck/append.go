@@ -44,6 +44,7 @@ func (s *Store) Append(ctx context.Context, batches []usage.Batch) (int, error) 
 	}
 	s.next = next
 	s.books.stays.settle()
+	s.books.told.add(batches, fresh)
 	s.accept(marks)
 	return len(fresh), nil
 }

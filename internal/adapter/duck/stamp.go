@@ -5,11 +5,9 @@ package duck
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -86,29 +84,16 @@ func spanOf(from, to time.Time) hourSpan {
 
 // touched are the hours that batches have a part in, from the first to the last of each
 // node: those that are due by them, and those in which the machine that sent them counts as
-// being there now, or as being something else. The rows of the batches are written.
-func (s *Store) touched(ctx context.Context, due dueHours, batches []usage.Batch, fresh []int) ([]hourSpan, error) {
-	all, told := maps.Clone(due), []*usage.Batch(nil)
+// being there now, or as being something else.
+func (s *Store) touched(due dueHours, batches []usage.Batch, fresh []int) []hourSpan {
+	all := maps.Clone(due)
 	for _, i := range fresh {
 		b := &batches[i]
-		own, there := s.books.stays.known[nodeName{b.Cluster, b.Node}][b.ProviderID]
-		if !there {
-			continue
+		if own, there := s.books.stays.known[nodeName{b.Cluster, b.Node}][b.ProviderID]; there {
+			is := stayOf(b)
+			all.span(b, min(own.last, is.first), max(own.first, is.first))
+			s.books.told.standIn(all, b, own)
 		}
-		is := stayOf(b)
-		all.span(b, min(own.last, is.first), max(own.first, is.first))
-		if b.Shape == nil {
-			continue
-		}
-		if own.last >= b.StartMS {
-			all.span(b, b.StartMS, plus(own.last, own.interval))
-		}
-		if own.first < b.StartMS {
-			told = append(told, b)
-		}
-	}
-	if err := s.standIns(ctx, all, told); err != nil {
-		return nil, err
 	}
 	of := map[nodeName]hourSpan{}
 	for h := range all {
@@ -119,35 +104,48 @@ func (s *Store) touched(ctx context.Context, due dueHours, batches []usage.Batch
 		}
 		of[n] = hourSpan{min(in.first, at), max(in.last, at)}
 	}
-	return slices.Collect(maps.Values(of)), nil
+	return slices.Collect(maps.Values(of))
 }
 
-// standIns adds the hours before batches that tell of a machine what nobody told of it
-// before: there, it stands in.
-func (s *Store) standIns(ctx context.Context, all dueHours, told []*usage.Batch) (err error) {
-	if len(told) == 0 {
-		return nil
+// firstTold is when it was first told what a machine is.
+type firstTold map[machineKey]int64
+
+// standIn adds the hours in which what a batch tells of its machine stands: those after it
+// that the machine has been in, and those before it where nobody told before.
+func (t firstTold) standIn(all dueHours, b *usage.Batch, own stay) {
+	if b.Shape == nil {
+		return
 	}
-	values := make([]string, len(told))
-	for i, b := range told {
-		values[i] = fmt.Sprintf("(%d, %s, %s, %s, %d)", i, literal(b.Cluster), literal(b.Node), literal(b.ProviderID), b.StartMS)
+	if own.last >= b.StartMS {
+		all.span(b, b.StartMS, plus(own.last, own.interval))
 	}
-	rows, err := s.conn.QueryContext(ctx, `SELECT i FROM (VALUES `+strings.Join(values, ", ")+`) AS told(i, c, n, id, ms)
-		WHERE NOT EXISTS (FROM usage_shape WHERE cluster = c AND node = n AND provider_id = id AND from_ms < ms)`)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var i int
-		if err := rows.Scan(&i); err != nil {
-			return err
-		}
-		b := told[i]
-		own := s.books.stays.known[nodeName{b.Cluster, b.Node}][b.ProviderID]
+	if first, known := t[machineKey{b.Cluster, b.Node, b.ProviderID}]; own.first < b.StartMS && (!known || first >= b.StartMS) {
 		all.span(b, own.first, b.StartMS)
 	}
-	return rows.Err()
+}
+
+// add takes over what was committed.
+func (t firstTold) add(batches []usage.Batch, fresh []int) {
+	for _, i := range fresh {
+		b := &batches[i]
+		k := machineKey{b.Cluster, b.Node, b.ProviderID}
+		if first, known := t[k]; b.Shape != nil && (!known || b.StartMS < first) {
+			t[k] = b.StartMS
+		}
+	}
+}
+
+func readTold(ctx context.Context, conn *columnar) (firstTold, error) {
+	out := firstTold{}
+	query := "SELECT cluster, node, provider_id, min(from_ms) AS first FROM usage_shape GROUP BY cluster, node, provider_id"
+	err := conn.rows(ctx, query, columnsOf("cluster", text, "node", text, "provider_id", text, "first", bigint), newMemo(), func(r *row) {
+		k := machineKey{r.text(), r.text(), r.text()}
+		out[k] = r.i64()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shapeTable.name, err)
+	}
+	return out, nil
 }
 
 // reached is the hour after all that records of hours before one tell of: a window or a gap
