@@ -41,7 +41,9 @@ to get it. Nothing is ever changed: advise prints what to change.`,
 				return err
 			}
 			return a.run(func(ctx context.Context, server *client.Client) error {
+				end := progressOf(c).waiting("advice from 28 days of records")
 				advice, err := server.Advice(ctx, q)
+				end()
 				if err != nil {
 					return err
 				}

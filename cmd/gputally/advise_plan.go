@@ -33,7 +33,9 @@ place to begin, not an order.`,
 				return err
 			}
 			return a.run(func(ctx context.Context, server *client.Client) error {
+				end := progressOf(c).waiting("plans from 28 days of records")
 				plans, err := server.AdvicePlans(ctx, at, cluster)
+				end()
 				if err != nil {
 					return err
 				}

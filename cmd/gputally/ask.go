@@ -161,6 +161,31 @@ func (p *progress) show(format string, args ...any) {
 	fmt.Fprintf(p.w, "\r\x1b[K"+format, args...)
 }
 
+// waiting shows, from a second on, that an answer is worked out and since when, until the
+// function that it returns is called.
+func (p *progress) waiting(what string) (end func()) {
+	stop, over := make(chan struct{}), make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(over)
+		defer p.done()
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				p.show("%s: the server has been working it out for %d s (ctrl-c ends it)", what, int(time.Since(began).Seconds()))
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-over
+	}
+}
+
 // step shows a step of the server's.
 func (p *progress) step(s v1.Progress) {
 	text := s.Stage

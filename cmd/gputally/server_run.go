@@ -92,7 +92,7 @@ func openLedger(ctx context.Context, f *serverFlags, loader billing.Loader, log 
 	s.record = advising.NewRecorder(store, advising.RecorderConfig{Log: log})
 	s.adviser = advising.NewService(store, advising.ServiceConfig{Log: log, Rules: func(ctx context.Context, hour time.Time) (advising.RuleSet, error) {
 		rules, err := shelf.Rules(ctx, hour)
-		return advising.RuleSet{Books: rules.Books, Policy: rules.Policy, Prices: rules.Prices}, err
+		return advising.RuleSet{Books: rules.Books, Policy: rules.Policy, Prices: rules.Prices, Revision: rules.Revision}, err
 	}})
 	shelf.OnTrouble(s.service.Trouble)
 	for _, p := range problems {

@@ -269,7 +269,7 @@ func worldBy(t testing.TB, policy allocation.Policy, split pricing.Rule) *world 
 	w.recorder = advising.NewRecorder(store, advising.RecorderConfig{Now: clock})
 	w.rules = func(ctx context.Context, hour time.Time) (advising.RuleSet, error) {
 		rules, err := shelf.Rules(ctx, hour)
-		return advising.RuleSet{Books: rules.Books, Policy: rules.Policy, Prices: rules.Prices}, err
+		return advising.RuleSet{Books: rules.Books, Policy: rules.Policy, Prices: rules.Prices, Revision: rules.Revision}, err
 	}
 	w.service = advising.NewService(store, advising.ServiceConfig{Now: clock, Rules: w.rules})
 	return w

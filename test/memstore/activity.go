@@ -21,6 +21,13 @@ func nodeHour(d activity.Due) ledger.NodeHour {
 	return ledger.NodeHour{Cluster: d.Cluster, Node: d.Node, HourMS: d.HourMS}
 }
 
+// Stamp is how much has changed, of any hour.
+func (s *Store) Stamp(time.Time, time.Time) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changes
+}
+
 // ActivityDue lists rated hours whose activity is not there, or is of other records or
 // rules.
 func (s *Store) ActivityDue(_ context.Context, since time.Time, rules string, limit int) (out []activity.Due, err error) {
@@ -42,6 +49,7 @@ func (s *Store) ActivityDue(_ context.Context, since time.Time, rules string, li
 func (s *Store) KeepActivity(_ context.Context, made []activity.Made) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changes++
 	for _, m := range made {
 		s.made[nodeHour(m.Due)] = m
 	}
@@ -52,6 +60,7 @@ func (s *Store) KeepActivity(_ context.Context, made []activity.Made) error {
 func (s *Store) AskActivity(_ context.Context, cluster, node string, from, to time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changes++
 	for h, m := range s.made {
 		if h.Cluster == cluster && h.Node == node && h.HourMS >= from.UnixMilli() && h.HourMS < to.UnixMilli() {
 			m.Rules = ""
@@ -65,6 +74,7 @@ func (s *Store) AskActivity(_ context.Context, cluster, node string, from, to ti
 func (s *Store) DropActivity(_ context.Context, before time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changes++
 	maps.DeleteFunc(s.made, func(h ledger.NodeHour, _ activity.Made) bool { return h.HourMS < before.UnixMilli() })
 	return nil
 }

@@ -41,6 +41,7 @@ type Store struct {
 
 	made      map[ledger.NodeHour]activity.Made
 	decisions []inquiry.Decision
+	changes   uint64 // of batches, ratings and activity, of any hour
 }
 
 type podHour struct {
@@ -61,6 +62,7 @@ func New() *Store {
 func (s *Store) Append(batches ...usage.Batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changes++
 	for _, b := range batches {
 		s.mark++
 		s.batches = append(s.batches, b)
@@ -150,6 +152,7 @@ func (s *Store) Backlog(ctx context.Context, before time.Time) (int, *ledger.Nod
 func (s *Store) Book(_ context.Context, bookings []rating.Booking) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changes++
 	for _, b := range bookings {
 		if is := s.rated[b.Rated.NodeHour].Booking; len(b.Lines) > 0 && is != b.After {
 			return &rating.Overtaken{NodeHour: b.Rated.NodeHour, After: b.After, Is: is}

@@ -98,6 +98,7 @@ func (s *Store) KeepActivity(ctx context.Context, made []activity.Made) error {
 		return err
 	}
 	defer done()
+	defer s.stamps.touch(hoursMade(made)...)
 	err = s.change(ctx, func(ctx context.Context, conn *columnar) error {
 		if err := forgetActivity(ctx, conn, made); err != nil {
 			return err
@@ -108,6 +109,14 @@ func (s *Store) KeepActivity(ctx context.Context, made []activity.Made) error {
 		return fmt.Errorf("keep activity: %w", err)
 	}
 	return nil
+}
+
+func hoursMade(made []activity.Made) (out []hourSpan) {
+	for i := range made {
+		h := hourOf(made[i].HourMS)
+		out = append(out, hourSpan{h, h})
+	}
+	return out
 }
 
 // forgetActivity removes what is there of hours that are made again.
@@ -224,6 +233,7 @@ func (s *Store) AskActivity(ctx context.Context, cluster, node string, from, to 
 		return err
 	}
 	defer done()
+	defer s.stamps.touch(spanOf(from, to))
 	err = s.change(ctx, func(ctx context.Context, conn *columnar) error {
 		return conn.exec(ctx, fmt.Sprintf("DELETE FROM activity_node WHERE cluster = %s AND node = %s AND %s", literal(cluster), literal(node), hoursBetween(from, to)))
 	})
@@ -240,6 +250,7 @@ func (s *Store) DropActivity(ctx context.Context, before time.Time) error {
 		return err
 	}
 	defer done()
+	defer s.stamps.touchBefore(hourOf(before.UnixMilli()))
 	err = s.change(ctx, func(ctx context.Context, conn *columnar) error {
 		for _, t := range activityTables {
 			if err := conn.exec(ctx, fmt.Sprintf("DELETE FROM %s WHERE hour < %d", t.name, hourOf(before.UnixMilli()))); err != nil {

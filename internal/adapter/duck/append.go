@@ -33,6 +33,8 @@ func (s *Store) Append(ctx context.Context, batches []usage.Batch) (int, error) 
 	}
 	// From here on it is done as a whole, whoever stops waiting for it.
 	ctx = context.WithoutCancel(ctx)
+	s.books.touched = nil
+	defer func() { s.stamps.touch(s.books.touched...) }() // also what failed: it may be there
 	next, err := s.transact(ctx, batches, fresh, marks)
 	if err != nil {
 		if err = s.recoverFrom(ctx, err); isDataError(err) {
@@ -42,6 +44,7 @@ func (s *Store) Append(ctx context.Context, batches []usage.Batch) (int, error) 
 	}
 	s.next = next
 	s.books.stays.settle()
+	s.books.told.add(batches, fresh)
 	s.accept(marks)
 	return len(fresh), nil
 }

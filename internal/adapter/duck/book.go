@@ -23,6 +23,10 @@ type books struct {
 	dictionary *dictionary
 	// stays are the times of all machines, as of the last commit: the writer's.
 	stays stays
+	// told is when it was first told what machines are, as of the last commit: the writer's.
+	told firstTold
+	// touched are the hours of the batches that are being appended: the writer's.
+	touched []hourSpan
 	// rolled are the days in ledger_rolled: the writer's.
 	rolled map[int32]bool
 	// pods are what pods were, by number.
@@ -98,7 +102,10 @@ func (s *Store) loadBooks(ctx context.Context) error {
 	if s.books.rolled, err = readRolled(ctx, conn); err != nil {
 		return err
 	}
-	s.books.stays, err = readStays(ctx, conn)
+	if s.books.stays, err = readStays(ctx, conn); err != nil {
+		return err
+	}
+	s.books.told, err = readTold(ctx, conn)
 	return err
 }
 
@@ -133,6 +140,7 @@ func (s *Store) Book(ctx context.Context, bookings []rating.Booking) error {
 		return err
 	}
 	defer done()
+	defer s.stamps.touch(hoursBooked(bookings)...)
 	var w *speller
 	var settle func()
 	err = s.change(ctx, func(ctx context.Context, conn *columnar) error {

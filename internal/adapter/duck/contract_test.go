@@ -63,3 +63,13 @@ func TestLedgerContractInParts(t *testing.T) {
 		return openLedgerWith(dir, Options{MemoryBytes: 512 << 20})
 	})
 }
+
+func TestStamps(t *testing.T) {
+	storetest.RunStamps(t, func(dir string) (storetest.Stamped, error) {
+		s, err := openWith(dir, small)
+		if err != nil {
+			return nil, err
+		}
+		return s.(*Store), nil
+	})
+}

@@ -30,6 +30,11 @@ func (s *Store) dropHours(ctx context.Context, before int32) (n int64, directori
 		return 0, nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
+	reached, err := s.reached(ctx, before)
+	if err != nil {
+		return 0, nil, s.judge(err)
+	}
+	defer s.stamps.touchBefore(reached)
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, nil, err

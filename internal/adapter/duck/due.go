@@ -174,6 +174,7 @@ func (s *Store) saveDue(ctx context.Context, batches []usage.Batch, fresh []int,
 	if err := s.dueByShapes(ctx, due, late); err != nil {
 		return fmt.Errorf("find hours that are due: %w", err)
 	}
+	s.books.touched = s.touched(due, batches, fresh)
 	if err := s.conn.Raw(func(conn any) error { return writeDue(conn.(driver.Conn), due, mark) }); err != nil {
 		return fmt.Errorf("write hours that are due: %w", err)
 	}

@@ -34,6 +34,8 @@ type Store struct {
 	next  counter
 	books books
 
+	stamps stamps
+
 	// files is held for reading while Parquet files are being read, and for
 	// writing while some are removed.
 	files sync.RWMutex

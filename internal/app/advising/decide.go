@@ -19,15 +19,16 @@ func (s *Service) remember(a *inquiry.Advice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a.ToMS != s.day {
-		s.known, s.day = map[string]advice.Recommendation{}, a.ToMS
+		s.known, s.day = map[string]*advice.Recommendation{}, a.ToMS
 	}
 	for i := range a.Workloads {
-		for _, r := range a.Workloads[i].Recommendations {
-			s.known[r.ID] = r
+		of := a.Workloads[i].Recommendations
+		for j := range of {
+			s.known[of[j].ID] = &of[j]
 		}
 	}
-	for _, r := range a.Shared {
-		s.known[r.ID] = r
+	for i := range a.Shared {
+		s.known[a.Shared[i].ID] = &a.Shared[i]
 	}
 }
 
@@ -37,7 +38,10 @@ func (s *Service) find(ctx context.Context, id string) (advice.Recommendation, e
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		r, ok := s.known[id]
-		return r, ok
+		if !ok {
+			return advice.Recommendation{}, false
+		}
+		return *r, true
 	}
 	if r, ok := look(); ok {
 		return r, nil
@@ -72,9 +76,12 @@ func keyOf(r *advice.Recommendation) string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%s\x00%s", r.Kind, t.Cluster, t.Namespace, t.Owner, r.Current.Model, r.Current.Profile, strings.Join(r.Current.With, "\x00"))
 }
 
-// join sets what was said to a workload's recommendations. A dismissal ends on its
-// day; what was accepted and never made ends with the recommendation.
+// join sets what was said to a workload's recommendations, on a copy of them. A dismissal
+// ends on its day; what was accepted and never made ends with the recommendation.
 func (d decisions) join(w inquiry.AdvisedWorkload, nowMS int64) inquiry.AdvisedWorkload {
+	if slices.ContainsFunc(w.Recommendations, func(r advice.Recommendation) bool { return d.has(&r) }) {
+		w.Recommendations = slices.Clone(w.Recommendations)
+	}
 	for i := range w.Recommendations {
 		r := &w.Recommendations[i]
 		said, there := d.mark(r, nowMS)
@@ -87,6 +94,12 @@ func (d decisions) join(w inquiry.AdvisedWorkload, nowMS int64) inquiry.AdvisedW
 		w.Said[r.Kind] = said
 	}
 	return w
+}
+
+// has says that something was said to one.
+func (d decisions) has(r *advice.Recommendation) bool {
+	_, there := d[keyOf(r)]
+	return there
 }
 
 // mark sets what was said to one.

@@ -17,20 +17,51 @@ import (
 	"github.com/gputally/gputally/internal/core/money"
 )
 
-// Plans looks for nodes that each cluster could give back.
+// Plans looks for nodes that each cluster could give back. What it answers is kept and
+// shared: it is to be read only.
 func (s *Service) Plans(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Plans, error) {
 	if q.AtMS == 0 {
 		q.AtMS = s.now().UnixMilli()
 	}
 	to := dayOf(q.AtMS)
-	from := to.AddDate(0, 0, -windowDays)
-	out := inquiry.Plans{FromMS: from.UnixMilli(), ToMS: to.UnixMilli()}
-	fleet, err := s.fleet(ctx, to)
+	basis, rules, known, err := s.basisOf(ctx, to)
 	if err != nil {
-		return out, err
+		return inquiry.Plans{}, err
+	}
+	all, kept := s.plans.have(basis)
+	switch {
+	case kept:
+	case !known || q.Cluster != "":
+		all, err = s.plan(ctx, q.Cluster, to, rules)
+	default:
+		all, err = s.plans.ask(ctx, basis, func(ctx context.Context) (*inquiry.Plans, bool, error) {
+			all, err := s.plan(ctx, "", to, rules)
+			return all, true, err
+		})
+	}
+	if err != nil {
+		return inquiry.Plans{}, err
+	}
+	out := *all
+	out.Clusters = nil
+	for i := range all.Clusters {
+		if q.Cluster == "" || all.Clusters[i].Cluster == q.Cluster {
+			out.Clusters = append(out.Clusters, all.Clusters[i])
+		}
+	}
+	return out, nil
+}
+
+// plan works plans out, of one cluster or of all ("").
+func (s *Service) plan(ctx context.Context, cluster string, to time.Time, rules RuleSet) (*inquiry.Plans, error) {
+	from := to.AddDate(0, 0, -windowDays)
+	out := &inquiry.Plans{FromMS: from.UnixMilli(), ToMS: to.UnixMilli()}
+	fleet, err := s.fleet(ctx, to, rules)
+	if err != nil {
+		return nil, err
 	}
 	clusters := machinesOf(fleet.market, &fleet.Fleet)
-	err = s.eachWorkload(ctx, &inquiry.AdviceQuery{Cluster: q.Cluster}, from, to, func(hours []*activity.Hour) error {
+	err = s.eachWorkload(ctx, &inquiry.AdviceQuery{Cluster: cluster}, from, to, func(hours []*activity.Hour) error {
 		for _, c := range advisor.Cases(hours, out.FromMS, out.ToMS) {
 			if p := clusters[c.Target.Cluster]; p != nil && c.Running() {
 				addCase(p, c, &fleet.Fleet)
@@ -39,17 +70,17 @@ func (s *Service) Plans(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Pla
 		return nil
 	})
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(clusters)) {
-		if q.Cluster != "" && name != q.Cluster {
+		if cluster != "" && name != cluster {
 			continue
 		}
 		p := clusters[name]
 		p.FromMS, p.ToMS = out.FromMS, out.ToMS
 		r, err := p.Plan()
 		if err != nil {
-			return out, fmt.Errorf("plan for cluster %q: %w", name, err)
+			return nil, fmt.Errorf("plan for cluster %q: %w", name, err)
 		}
 		out.Clusters = append(out.Clusters, inquiry.ClusterPlan{Cluster: name, Nodes: len(p.Machines), Unpriced: unpriced(p.Machines), Kept: p.Kept(), Repacking: r})
 	}

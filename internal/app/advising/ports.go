@@ -70,10 +70,20 @@ type Decided interface {
 	Decisions(ctx context.Context) ([]inquiry.Decision, error)
 }
 
+// Stamped says whether what was read is still so.
+type Stamped interface {
+	// Stamp is the state of the hours of [from, to), of records, activity and ledger:
+	// whatever changes an answer about them changes it, before the change is over. What
+	// changes other hours alone need not. It is of one open store, and to be asked for
+	// before what is kept with it. Prices and what people said are no part of it.
+	Stamp(from, to time.Time) uint64
+}
+
 // Store is all of it.
 type Store interface {
 	Records
 	Activities
 	Ledger
 	Decided
+	Stamped
 }

@@ -107,8 +107,9 @@ func charged(m *advice.Money, fell *money.Nano, note string) *advice.Money {
 }
 
 // divideAgain divides the hours of trials as they were and as they would have been, under
-// the policy in force.
-func (s *Service) divideAgain(ctx context.Context, trials []*trial, p allocation.Policy) error {
+// the policy in force. clean is false where some could not be read: they may be the next time.
+func (s *Service) divideAgain(ctx context.Context, trials []*trial, p allocation.Policy) (clean bool, err error) {
+	clean = true
 	byHour := map[int64][]*trial{}
 	var hours []int64
 	for _, t := range trials {
@@ -124,9 +125,10 @@ func (s *Service) divideAgain(ctx context.Context, trials []*trial, p allocation
 		d := division{service: s, hour: h, trials: byHour[h], policy: p, nodes: map[nodeName]counterfactual.Node{}, base: map[nodeName][]allocation.Entry{}, waiting: map[nodeName]int{}, before: map[string][]allocation.Entry{}}
 		err := d.run(ctx)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 		if err != nil { // one hour that cannot be divided is no reason to advise nobody
+			clean = false
 			s.log.Error("an hour could not be divided again; others go on", "hour", time.UnixMilli(h).UTC().Format(time.RFC3339), "error", err)
 			for _, t := range d.trials {
 				d.done(t, found{as: failed})
@@ -136,7 +138,7 @@ func (s *Service) divideAgain(ctx context.Context, trials []*trial, p allocation
 	for _, t := range trials {
 		t.settle(p.Name())
 	}
-	return nil
+	return clean, nil
 }
 
 // settle scales what was found to a month.

@@ -34,14 +34,22 @@ type Service struct {
 	mu sync.Mutex
 	// known are recommendations that were answered, by id: of the last day that was
 	// asked for.
-	known map[string]advice.Recommendation
+	known map[string]*advice.Recommendation
 	day   int64
 	// found is what hours that were divided again came to.
 	found map[string]found
 
-	summary   Summary
-	summaryOf summaryOf
+	summary Summary
+	// summedUp is when the fleet's advice was last asked for by Run, or Run began.
+	summedUp time.Time
+
+	fleets *keeper[asked, *worked]
+	plans  *keeper[basis, *inquiry.Plans]
 }
+
+// mostKept bounds how many answers for all workloads are kept: with and without who could
+// share a GPU. One takes about 7 KiB for each workload.
+const mostKept = 2
 
 // RuleSet is what hours are priced and divided by.
 type RuleSet struct {
@@ -51,6 +59,9 @@ type RuleSet struct {
 	// Prices say what other machines would cost; nil: their charge is not told where a
 	// division has to.
 	Prices *pricing.Prices
+	// Revision names all of it; "": nobody knows when it changes, and what rests on it is
+	// worked out each time.
+	Revision string
 }
 
 // ServiceConfig is what the service stands on beside a store.
@@ -71,63 +82,8 @@ func NewService(store Store, cfg ServiceConfig) *Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &Service{store: store, rules: cfg.Rules, log: log, now: now, known: map[string]advice.Recommendation{}, found: map[string]found{}}
-}
-
-// Advice tries every kind of change on the workloads that are asked for.
-func (s *Service) Advice(ctx context.Context, q inquiry.AdviceQuery) (inquiry.Advice, error) {
-	if q.AtMS == 0 {
-		q.AtMS = s.now().UnixMilli()
-	}
-	to := dayOf(q.AtMS)
-	from := to.AddDate(0, 0, -windowDays)
-	out := inquiry.Advice{FromMS: from.UnixMilli(), ToMS: to.UnixMilli()}
-	due, err := s.store.ActivityDue(ctx, from, Rules, 10_000)
-	if err != nil {
-		return out, err
-	}
-	out.Behind = len(due)
-	fleet, err := s.fleet(ctx, to)
-	if err != nil {
-		return out, err
-	}
-	said, err := s.said(ctx)
-	if err != nil {
-		return out, err
-	}
-	var cases []*advisor.Case
-	var trials []*trial
-	err = s.eachWorkload(ctx, &q, from, to, func(hours []*activity.Hour) error {
-		for _, c := range advisor.Cases(hours, out.FromMS, out.ToMS) {
-			if q.Node != "" && !c.On(q.Node) {
-				continue
-			}
-			if q.Share {
-				cases = append(cases, c)
-			}
-			list, err := c.Advise(&fleet.Fleet)
-			if err != nil {
-				s.log.Error("no advice for a workload; others go on", "error", err)
-				continue
-			}
-			trials = append(trials, fleet.trials(c, list)...)
-			out.Workloads = append(out.Workloads, said.join(workloadOf(c, list), q.AtMS))
-		}
-		return nil
-	})
-	if err == nil && q.Share {
-		var more []*trial
-		out.Shared, more, err = s.shares(ctx, cases, fleet)
-		trials = append(trials, more...)
-		for i := range out.Shared {
-			said.mark(&out.Shared[i], q.AtMS)
-		}
-	}
-	if err == nil {
-		err = s.divideAgain(ctx, trials, *fleet.policy())
-	}
-	s.remember(&out)
-	return out, err
+	return &Service{store: store, rules: cfg.Rules, log: log, now: now, known: map[string]*advice.Recommendation{}, found: map[string]found{},
+		fleets: newKeeper[asked, *worked](mostKept), plans: newKeeper[basis, *inquiry.Plans](1)}
 }
 
 func workloadOf(c *advisor.Case, list []advice.Recommendation) inquiry.AdvisedWorkload {
@@ -194,7 +150,7 @@ func sameWorkload(a, b *activity.Hour) bool {
 }
 
 // fleet is what is known of nodes and of what people said.
-func (s *Service) fleet(ctx context.Context, to time.Time) (*knownFleet, error) {
+func (s *Service) fleet(ctx context.Context, to time.Time, rules RuleSet) (*knownFleet, error) {
 	prices := map[[2]string]*advice.Price{}
 	for c, err := range s.store.Costs(ctx, to.Add(-48*time.Hour), to) {
 		if err != nil {
@@ -208,7 +164,7 @@ func (s *Service) fleet(ctx context.Context, to time.Time) (*knownFleet, error) 
 	if err != nil {
 		return nil, fmt.Errorf("advice: %w", err)
 	}
-	market, err := s.marketAt(ctx, to)
+	market, err := s.marketAt(ctx, to, rules)
 	if err != nil {
 		return nil, err
 	}

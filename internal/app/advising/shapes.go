@@ -22,8 +22,8 @@ type market struct {
 }
 
 // marketAt reads what the nodes were in the last hours before a moment.
-func (s *Service) marketAt(ctx context.Context, to time.Time) (*market, error) {
-	m := &market{nodes: map[[2]string]*pricing.Node{}, atMS: to.UnixMilli() - 1}
+func (s *Service) marketAt(ctx context.Context, to time.Time, rules RuleSet) (*market, error) {
+	m := &market{nodes: map[[2]string]*pricing.Node{}, rules: rules, atMS: to.UnixMilli() - 1}
 	for h, err := range s.store.Rated(ctx, to.Add(-planAt), to, "") {
 		if err != nil {
 			return nil, fmt.Errorf("advice: %w", err)
@@ -32,12 +32,7 @@ func (s *Service) marketAt(ctx context.Context, to time.Time) (*market, error) {
 			m.nodes[[2]string{h.Cluster, h.Node}] = &h.Nodes[len(h.Nodes)-1].Node
 		}
 	}
-	if s.rules == nil {
-		return m, nil
-	}
-	var err error
-	m.rules, err = s.rules(ctx, to.Add(-time.Hour))
-	return m, err
+	return m, nil
 }
 
 // shapes are machines with one GPU that the node's provider sells on demand where the

@@ -27,8 +27,11 @@ type looker struct {
 // is gone.
 func (l *looker) at(ctx context.Context, r *advice.Recommendation, to time.Time) (*advice.Standing, error) {
 	if l.fleet == nil {
-		var err error
-		if l.fleet, err = l.service.fleet(ctx, to); err != nil {
+		_, rules, _, err := l.service.basisOf(ctx, to)
+		if err != nil {
+			return nil, err
+		}
+		if l.fleet, err = l.service.fleet(ctx, to, rules); err != nil {
 			return nil, err
 		}
 	}

@@ -41,11 +41,15 @@ func (s *Service) Summary() Summary {
 }
 
 // summaryEvery is how often is looked whether the fleet's advice is to be worked out
-// again: it changes with the day, while hours are behind, and with what people say. It
-// takes no more than a tenth of the time.
+// again. It takes no more than a tenth of the time.
 const summaryEvery = 30 * time.Second
 
-// Run works the summary out until ctx ends.
+// patience is how long the fleet's advice waits for the activity of hours that is still to be
+// made, and that would have it worked out again.
+const patience = 10 * time.Minute
+
+// Run works the summary out until ctx ends, and with it the fleet's advice: it is there before
+// somebody asks for it, in the morning and after a start.
 func (s *Service) Run(ctx context.Context) error {
 	for {
 		began := time.Now()
@@ -68,20 +72,11 @@ func (s *Service) summarize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.store.Decisions(ctx)
-	if err != nil {
-		return err
-	}
-	state := summaryOf{day: dayOf(now.UnixMilli()).UnixMilli(), said: len(all)}
-	if len(all) > 0 {
-		state.last = all[0].AtMS
-	}
 	s.mu.Lock()
 	s.summary.Classes = classes
-	same := s.summaryOf == state
 	s.mu.Unlock()
-	if same {
-		return nil
+	if wait, err := s.waits(ctx, now); wait || err != nil {
+		return err
 	}
 	a, err := s.Advice(ctx, inquiry.AdviceQuery{})
 	if err != nil {
@@ -90,16 +85,24 @@ func (s *Service) summarize(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.summary.Counts = counted(a.Workloads)
-	if a.Behind == 0 && len(a.Workloads) > 0 {
-		s.summaryOf = state
-	}
 	return nil
 }
 
-// summaryOf is what a summary was made from.
-type summaryOf struct {
-	day, last int64
-	said      int
+// waits says that hours are behind, and that it is not long since the fleet's advice was
+// worked out, or since the start.
+func (s *Service) waits(ctx context.Context, now time.Time) (bool, error) {
+	if s.summedUp.IsZero() {
+		s.summedUp = now
+	}
+	due, err := s.store.ActivityDue(ctx, dayOf(now.UnixMilli()).AddDate(0, 0, -windowDays), Rules, 1)
+	if err != nil {
+		return false, err
+	}
+	if len(due) > 0 && now.Sub(s.summedUp) < patience {
+		return true, nil
+	}
+	s.summedUp = now
+	return false, nil
 }
 
 func counted(workloads []inquiry.AdvisedWorkload) (out []Count) {

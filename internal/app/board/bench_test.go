@@ -58,6 +58,8 @@ func (j journal) Findings(_ context.Context, from, _ time.Time, _ string) iter.S
 	}
 }
 
+func (j journal) Stamp(time.Time, time.Time) uint64 { return 1 }
+
 // BenchmarkFindings joins the findings of 30 days of 40 nodes in trouble all the time,
 // 1.7 million windows, without a store.
 func BenchmarkFindings(b *testing.B) {

@@ -17,6 +17,7 @@ import (
 type Board struct {
 	journal Journal
 	now     func() time.Time
+	found   foundHours
 
 	mu       sync.RWMutex
 	nodes    map[key]*scene.FleetNode

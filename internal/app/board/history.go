@@ -52,12 +52,19 @@ func (b *Board) Timeline(ctx context.Context, device gpu.UUID, node string, from
 // Findings are those that stood in a time, of one node or of all ("").
 func (b *Board) Findings(ctx context.Context, node string, fromMS, toMS int64) ([]scene.StoodFinding, error) {
 	f := scene.NewFindings()
-	from, to := time.UnixMilli(fromMS).UTC(), time.UnixMilli(toMS).UTC()
-	for x, err := range b.journal.Findings(ctx, from.Add(-time.Hour), to, node) { // a window may have begun before
-		if err != nil {
-			return nil, err
-		}
-		f.Add(&x, fromMS, toMS)
+	first, end := fromMS+(hourMS-fromMS%hourMS)%hourMS, toMS-toMS%hourMS
+	if first >= end {
+		first, end = toMS, toMS
+	}
+	err := b.part(ctx, f, node, fromMS-hourMS, first, fromMS, toMS) // a window may have begun before
+	if err == nil {
+		err = b.whole(ctx, f, node, first, end)
+	}
+	if err == nil && end < toMS {
+		err = b.part(ctx, f, node, end, toMS, fromMS, toMS)
+	}
+	if err != nil {
+		return nil, err
 	}
 	b.newestOf(f, fromMS, toMS)
 	return f.List(), nil

@@ -24,4 +24,7 @@ type Journal interface {
 	// findings, of one node or of all (""), without any other record. An error is
 	// yielded last.
 	Findings(ctx context.Context, from, to time.Time, node string) iter.Seq2[usage.Batch, error]
+	// Stamp is the state of the records of the hours of [from, to): what changes an answer
+	// about them changes it. It is to be asked for before what is kept with it.
+	Stamp(from, to time.Time) uint64
 }

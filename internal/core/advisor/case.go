@@ -171,6 +171,9 @@ func (c *Case) Running() bool { return c.hours[len(c.hours)-1].HourMS+hourMS >= 
 // On reports whether it has a partition of the node in its last hour.
 func (c *Case) On(node string) bool { return slices.Contains(nodesOf(c.now), node) }
 
+// Nodes are those that it has partitions of in its last hour.
+func (c *Case) Nodes() []string { return nodesOf(c.now) }
+
 func nodesOf(places []place) (out []string) {
 	for _, p := range places {
 		out = append(out, p.node)

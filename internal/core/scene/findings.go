@@ -75,6 +75,35 @@ func (f *Findings) Add(b *usage.Batch, fromMS, toMS int64) {
 	}
 }
 
+// Merge adds what was joined elsewhere, from other windows, of one node or of all (""). What
+// is merged stays as it is.
+func (f *Findings) Merge(o *Findings, node string) {
+	for k, x := range o.of {
+		if node != "" && x.Node != node {
+			continue
+		}
+		have := f.of[k]
+		if have == nil {
+			have = &standing{StoodFinding: StoodFinding{Cluster: x.Cluster, Node: x.Node, First: x.First}}
+			f.of[k] = have
+		}
+		if x.First.Before(have.First) {
+			have.First = x.First
+		}
+		if x.Last.After(have.Last) {
+			have.Last, have.newest, have.Workload = x.Last, x.newest, x.Workload
+		}
+		have.StoodMS += x.StoodMS
+		have.Windows += x.Windows
+		if n := x.Cluster + "\x00" + x.Node; x.Last.After(f.last[n]) {
+			f.last[n] = x.Last
+		}
+	}
+}
+
+// Len is how many findings there are.
+func (f *Findings) Len() int { return len(f.of) }
+
 // Saw takes the newest record of a node: what stands is in it, and pods of findings
 // belong to the workloads that it names.
 func (f *Findings) Saw(n *FleetNode) {
