@@ -37,6 +37,9 @@ function owner(name) {
   if (name && !of.has(name) && of.size < 10) { of.set(name, of.size); count++; }
 }
 
+// named are those of some owners that have a colour of their own, in the order of these.
+export const named = (owners) => [...of.keys()].filter((name) => owners.has(name));
+
 // colourOf is the class of an owner's colour: c0 to c9, or cx.
 export function colourOf(namespace) {
   return of.has(namespace) ? 'c' + of.get(namespace) : 'cx';

@@ -7,9 +7,16 @@ import { link, set, hours } from '../state.js';
 import { bytes, number, percent, money, duration, time, unknown, inOrder } from '../format.js';
 import { Head, Wait, Trouble, Empty, Fact } from '../parts.js';
 import { Legend } from '../bar.js';
-import { offer, loadColours, version } from '../colour.js';
+import { offer, loadColours, version, named, colourOf } from '../colour.js';
 import { Heat } from './heat.js';
 import { Levels } from './levels.js';
+
+// Colours tells whose they are: those with one of their own, and how many share the neutral.
+function Colours({ owners }) {
+  const own = named(owners), others = owners.size - own.length;
+  return owners.size > 0 && html`<ul class="legend"><li>${t('fleet.colours')}</li>${own.map((n) => html`<li><span class=${'chip b-' + colourOf(n)}></span>${n}</li>`)}
+    ${others > 0 && html`<li><span class="chip b-cx"></span>${t('cost.others', { n: number(others) })}</li>`}</ul>`;
+}
 
 // AWAY is how old a node's newest record may be before the node counts as gone.
 const POLL = 10000, AWAY = 3600000, PATIENCE = 300;
@@ -79,14 +86,17 @@ function picked(n, text) {
 
 // figures are what the fleet is, in sums.
 function figures(nodes) {
-  const f = { nodes: nodes.length, gpus: 0, capacity: 0, used: 0, free: 0, idle: 0, dark: 0, findings: { critical: 0, warning: 0, info: 0 } };
+  const f = { nodes: nodes.length, gpus: 0, capacity: 0, used: 0, free: 0, idle: 0, dark: 0, owners: new Set(), findings: { critical: 0, warning: 0, info: 0 } };
   for (const n of nodes) {
     for (const x of n.findings || []) f.findings[x.severity]++;
     for (const g of n.gpus) {
       f.gpus++;
       let held = false, seen = false;
       for (const p of g.partitions) {
-        if ((p.holders || []).some((h) => h.kind === 'pod' || h.kind === 'host')) held = true;
+        for (const h of p.holders || []) {
+          if (h.kind === 'pod' || h.kind === 'host') held = true;
+          if (h.kind === 'pod' && h.namespace) f.owners.add(h.namespace);
+        }
         if (p.free_bytes === undefined) continue;
         seen = true;
         f.capacity += p.capacity_bytes;
@@ -155,7 +165,7 @@ export function Fleet({ q, theme }) {
       <${Fact} k=${t('fleet.findings')} v=${html`<a href=${link('guardrails')}>${number(grave)}</a>`} s=${t('fleet.findings.why', { critical: f.findings.critical, warning: f.findings.warning })}/>
     </div>
     ${!fleet.loading && !fleet.error && !fleet.nodes.length && html`<${Empty} title=${t('fleet.none')}><p>${t('fleet.none.how')}</p><p><code>helm install gputally deploy/chart --namespace gputally --set cluster=my-cluster</code></p><p><code>gputally-agent --server URL --cluster NAME</code></p><//>`}
-    ${fleet.nodes.length > 0 && html`<${Legend}/>
+    ${fleet.nodes.length > 0 && html`<${Colours} owners=${f.owners}/><${Legend}/>
       <ul class="legend"><li>${t('signals.legend')}</li>${['busy', 'sm', 'tensor', 'dram'].map((k) => html`<li><span class="chip" ref=${(el) => el && (el.style.background = 'var(--s-' + k + ')')}></span>${t('signal.' + k)}</li>`)}</ul>`}
     ${f.gpus > 64 && html`<${Heat} nodes=${shown} theme=${theme + version()}/>`}
     ${text && !shown.length && fleet.nodes.length > 0 && html`<${Empty} title=${t('fleet.nomatch', { text: q.get('search') })}><button onClick=${() => set({ search: '' })}>${t('fleet.clear')}</button><//>`}
