@@ -61,7 +61,7 @@ func TestPages(t *testing.T) {
 		{"cost-down", "cost?range=7d&by=workload&ns=train", []string{"Workload", "工作负载"}},
 		{"cost-whatif", "cost?range=7d&whatif=basis:memory", []string{"Not the bill.", "这不是账单"}},
 		{"cost-pods", "cost?range=7d&by=pod&ns=inference", []string{"inference/", "inference/"}},
-		{"workload", "workload?range=7d", []string{"Reserved, unused", "预留未用"}},
+		{"workload", "workload?range=7d", []string{"Reserved, unused", "保留未用"}},
 		{"workload-one", "workload/inference%2FStatefulSet%2Fchat?range=7d", []string{"GPUs charged for, hour by hour", "逐小时收费"}},
 		{"truth", "truth?range=7d", []string{"All workloads", "全部负载"}},
 		{"utilization", "utilization", []string{"What it does not say", "不代表"}},

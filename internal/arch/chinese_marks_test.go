@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arch
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Marks of Latin text are half as wide as a Chinese character: behind one they look like
+// a mistake, and Chinese has its own. In code, in links and between figures they stay.
+var (
+	latinMark = regexp.MustCompile(`\p{Han}[,;:?!(]|[,;:?!]\p{Han}`)
+	notProse  = regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`\n]*`|\\]\\([^)\\s]*\\)|https?://\\S+|^    .*$")
+)
+
+// TestChineseMarks: Chinese text has Chinese marks, in pages, in what pages are made from
+// and in the web page.
+func TestChineseMarks(t *testing.T) {
+	check := func(path, text string) {
+		for _, found := range latinMark.FindAllStringIndex(text, 5) {
+			from, to := max(found[0]-40, 0), min(found[1]+40, len(text))
+			t.Errorf("%s: a Latin mark in Chinese text: …%s…", path, strings.ToValidUTF8(text[from:to], ""))
+		}
+	}
+	pages := 0
+	walk(t, func(path string) {
+		switch {
+		case strings.HasSuffix(path, besideEnd), strings.HasPrefix(path, "docs/zh/") && filepath.Ext(path) == ".md":
+			pages++
+			check(path, notProse.ReplaceAllString(read(t, path), "`"))
+		case strings.HasSuffix(path, "zh.txt"):
+			for line := range strings.Lines(read(t, path)) {
+				if said, ok := strings.CutPrefix(line, "→ "); ok {
+					check(path, notProse.ReplaceAllString(said, "`"))
+				}
+			}
+		}
+	})
+	if pages < 40 {
+		t.Errorf("%d pages were looked at", pages)
+	}
+	const page = "internal/adapter/webui/static/messages.json"
+	var messages map[string]map[string]string
+	if err := json.Unmarshal([]byte(read(t, page)), &messages); err != nil {
+		t.Fatal(err)
+	}
+	for key, m := range messages {
+		check(page+" "+key, m["zh"])
+	}
+}
