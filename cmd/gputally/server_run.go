@@ -162,6 +162,7 @@ func (s *ledgerServer) serve(ctx context.Context, listen func(context.Context) e
 	part("rate", s.rater.Run)
 	part("look at what workloads did", s.record.Run)
 	part("advise", s.adviser.Run)
+	part("read findings ahead", func(ctx context.Context) error { return s.board.Run(ctx, s.log) })
 	part("back up", s.backups)
 	wg.Go(func() {
 		if err := s.board.Fill(inner); err != nil && inner.Err() == nil {

@@ -26,7 +26,7 @@ const (
 	Mode      Dimension = "mode"    // how the GPU was shared: exclusive, mps, mig, …
 	Resource  Dimension = "resource"
 	Price     Dimension = "price" // listed, billed
-	Split     Dimension = "split"  // the rule that split the node's price
+	Split     Dimension = "split" // the rule that split the node's price
 	Policy    Dimension = "policy"
 	Kind      Dimension = "kind"       // charge, adjustment, correction
 	EntryKind Dimension = "entry_kind" // direct, leak, platform, shared
