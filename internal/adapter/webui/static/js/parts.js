@@ -26,6 +26,8 @@ function What({ error }) {
   return html`<strong>${t(key)}</strong><div lang="en">${error.message}</div>${error.allowed.length > 0 && html`<div class="small">${t('trouble.allowed')} <code>${error.allowed.join(', ')}</code></div>`}<div>${own || t(key + '.do')}</div>${!own && error.hint && html`<div class="small soft" lang="en">${error.hint}</div>`}`;
 }
 
+// Drag says what a plot can do, on a screen.
+export const Drag = () => html`<span class="noprint">${t('plot.drag')}</span>`;
 export const Empty = ({ title, children }) => html`<div class="panel empty"><h2>${title}</h2>${children}</div>`;
 export const Fact = ({ k, v, unit, s, title }) => html`<div class="fact" title=${title}><div class="k">${k}</div><div class="v">${v}${unit && html` <small>${unit}</small>`}</div><div class="s">${s}</div></div>`;
 

@@ -6,7 +6,7 @@ import { t, has } from '../i18n.js';
 import { useAsk, get, post, hand } from '../api.js';
 import { span, hours, hourSpan, set, link, kept, flags } from '../state.js';
 import { money, nano, fromNano, isZero, gpuHours, percent, part, unknown, number, keyTime } from '../format.js';
-import { Head, Wait, Trouble, Range, Command, Empty, Mix, Share } from '../parts.js';
+import { Head, Wait, Trouble, Range, Command, Drag, Empty, Mix, Share } from '../parts.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
 import { workloadOf } from '../said.js';
@@ -136,7 +136,7 @@ function Chart({ s, by, unit, from, to, theme }) {
   return html`<ul class="legend">${series.map((x) => html`<li><span class=${'chip ' + 'b-' + x.colour}></span>${x.label}</li>`)}</ul>
     <${Plot} times=${times} series=${series} stacked height=${230} format=${(v) => number(v, v && v < 10 ? 1 : 0)} theme=${theme} label=${t('cost.chart')} step=${step} from=${times[0]} to=${times[times.length - 1] + step}
       onZoom=${(a, b) => set({ from: new Date(a * 1000).toISOString().slice(0, 19) + 'Z', to: new Date(b * 1000).toISOString().slice(0, 19) + 'Z', range: '', month: '' })}/>
-    <p class="small soft">${t(unit === 'hour' ? 'cost.perhour' : 'cost.perday', { currency: s.currency })}</p>`;
+    <p class="small soft">${t(unit === 'hour' ? 'cost.perhour' : 'cost.perday', { currency: s.currency })} <${Drag}/></p>`;
 }
 
 // csv is the table as it is on the screen, with exact amounts.

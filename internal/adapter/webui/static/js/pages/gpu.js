@@ -5,7 +5,7 @@ import { t } from '../i18n.js';
 import { useAsk } from '../api.js';
 import { span, moments, set, link, kept, iso } from '../state.js';
 import { bytes, percent, duration, time, shortTime, number, grade, unknown } from '../format.js';
-import { Head, Wait, Trouble, Range, Command, Empty, Severity } from '../parts.js';
+import { Head, Wait, Trouble, Range, Command, Drag, Empty, Severity } from '../parts.js';
 import { Bar, Legend, nameOf } from '../bar.js';
 import { colourOf } from '../colour.js';
 import { Plot } from '../plot.js';
@@ -110,7 +110,7 @@ export function GPU({ arg, q, theme }) {
   const ends = line ? { from: Date.parse(line.from) / 1000, to: Date.parse(line.to) / 1000, step: line.step_ms / 1000 } : {};
   const memory = useMemo(() => (line ? merged(line.partitions.filter((p) => !p.mig_parent && p.free_bytes.some((v) => v !== null))) : []), [line]);
   const signals = line && (line.partitions.find((p) => !p.profile && p.busy.some((v) => v !== null)) || line.partitions.find((p) => p.busy.some((v) => v !== null)));
-  if (!arg) return html`<${Empty} title=${t('gpu.which')}><a href=${link('fleet')}>${t('page.fleet')}</a><//>`;
+  if (!arg) return html`<${Head} title=${t('page.gpu')} question=${t('gpu.question')}/><${Empty} title=${t('gpu.which')}><a href=${link('fleet')}>${t('page.fleet')}</a><//>`;
   return html`<ul class="crumbs"><li><a href=${link('fleet')}>${t('page.fleet')}</a></li><li><a href=${link('fleet', '', { search: (line && line.node) || q.get('node') || '' })}>${(line && line.node) || q.get('node') || unknown}</a></li><li>GPU</li></ul>
     <${Head} title=${html`${(line && line.model) || 'GPU'} <span class="mono soft">${arg}</span>`} question=${t('gpu.question')}><${Range} q=${q} standard="24h"/><//>
     <${Wait} on=${loading} what=${t('gpu.loading')}/><${Trouble} error=${error} retry=${retry}/>
@@ -118,7 +118,7 @@ export function GPU({ arg, q, theme }) {
     <div class="panel"><h2>${picture.known ? t('gpu.now', { when: time(Math.min(picture.at, Date.parse(line.to), Date.now())) }) : t('gpu.nothing')}</h2>${picture.known && html`<${Bar} gpu=${picture.device} big/>`}</div><${Legend}/>
     <div class="panel"><h2>${t('gpu.grants')}</h2><${Lanes} line=${line}/></div>
     <div class="panel"><h2>${t('gpu.memory')}</h2>${memory.length ? memory.map((p) => html`${p.profile && html`<h3>${p.profile} <span class="soft small">${t('gpu.slices', { from: p.start || 0, to: (p.start || 0) + p.size })}</span></h3>`}<${Memory} p=${p} times=${times} theme=${theme} ...${ends}/>`) : html`<p class="soft">${t('gpu.nomemory')}</p>`}
-      <p class="small soft">${t('gpu.zoom', { step: duration(line.step_ms) })}</p></div>
+      <p class="small soft"><${Drag}/> ${t('gpu.step', { step: duration(line.step_ms) })}</p></div>
     <div class="panel"><h2>${t('gpu.signals')}</h2>${signals ? html`<${SignalPlot} p=${signals} times=${times} theme=${theme} ...${ends}/>` : html`<p class="soft">${t('signals.none')}</p>`}</div>
     <div class="panel"><h2>${t('gpu.holders')}</h2><${Holders} line=${line} q=${q}/></div>
     <div class="cols2"><div class="panel"><h2>${t('gpu.findings')}</h2>${line.findings.length ? html`<table><tbody>${line.findings.map((f) => html`<tr><td><${Severity} of=${f.severity}/></td><td><strong>${t('finding.' + f.kind)}</strong> ${accountOf(f)}<div class="small">${detailOf(f)}</div></td><td class="small soft">${shortTime(Date.parse(f.first))} – ${f.open ? t('findings.open') : shortTime(Date.parse(f.last))}</td></tr>`)}</tbody></table>` : html`<p class="soft">${t('gpu.nofindings')}</p>`}</div>
