@@ -139,12 +139,14 @@ func (s *stays) forget() { s.pending = nil }
 
 func readStays(ctx context.Context, conn *columnar) (s stays, err error) {
 	s.known = map[nodeName]map[string]stay{}
-	err = conn.rows(ctx, "SELECT "+machineTable.list()+" FROM usage_machine", machineTable.columns, newMemo(), func(r *row) {
+	query := `SELECT ` + machineTable.list() + `, EXISTS (FROM usage_shape s WHERE s.cluster = m.cluster AND s.node = m.node AND s.provider_id = m.provider_id)::BIGINT
+		FROM usage_machine m`
+	err = conn.rows(ctx, query, append(slices.Clone(machineTable.columns), columnsOf("told", bigint)...), newMemo(), func(r *row) {
 		n, id := nodeName{r.text(), r.text()}, r.text()
 		if s.known[n] == nil {
 			s.known[n] = map[string]stay{}
 		}
-		s.known[n][id] = stay{r.i64(), r.i64(), r.i64(), r.i64()}
+		s.known[n][id] = stay{r.i64(), r.i64(), r.i64(), r.i64(), r.i64() == 1}
 	})
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", machineTable.name, err)

@@ -19,17 +19,22 @@ import (
 // another one. When the machine's object was made is told with it.
 
 // toldLate says that a batch tells a shape that other hours may have been rated
-// without: the machine was seen later already.
+// without: the machine was seen later already, or was seen and never told one.
 func toldLate(b *usage.Batch, known map[string]stay) bool {
 	if b.Shape == nil {
 		return false
 	}
+	seen, told := false, false
 	for id, is := range known {
-		if mayBe(id, b.ProviderID) && is.last > b.StartMS {
+		if !mayBe(id, b.ProviderID) {
+			continue
+		}
+		if is.last > b.StartMS {
 			return true
 		}
+		seen, told = true, told || is.told
 	}
-	return false
+	return seen && !told
 }
 
 // mayBe says that two records may be of one machine: who does not say which one it

@@ -39,15 +39,19 @@ func shapeText(s *usage.NodeShape) string { return wire(s, false).(string) }
 type machineKey struct{ cluster, node, providerID string }
 
 // stay is the time in which a machine is known to have been there. created is when
-// its object was made, 0 where nothing says it.
-type stay struct{ first, last, interval, created int64 }
+// its object was made, 0 where nothing says it; told, that some window says what the
+// machine was.
+type stay struct {
+	first, last, interval, created int64
+	told                           bool
+}
 
 // with is both times together. The interval is that of the later one.
 func (s stay) with(o stay) stay {
 	if o.last > s.last || o.last == s.last && o.interval > s.interval {
 		s.last, s.interval = o.last, o.interval
 	}
-	s.first = min(s.first, o.first)
+	s.first, s.told = min(s.first, o.first), s.told || o.told
 	if s.created == 0 || o.created != 0 && o.created < s.created {
 		s.created = o.created
 	}
@@ -59,7 +63,7 @@ func (s stay) with(o stay) stay {
 func stayOf(b *usage.Batch) stay {
 	s := stay{first: b.StartMS, last: plus(b.StartMS, b.DurationMS), interval: b.IntervalMS}
 	if b.Shape != nil {
-		s.created = b.Shape.CreatedMS
+		s.created, s.told = b.Shape.CreatedMS, true
 	}
 	if g := b.Gap; g != nil {
 		s = s.with(stay{first: g.StartMS, last: plus(g.StartMS, g.DurationMS), interval: b.IntervalMS})
