@@ -107,11 +107,18 @@ func (s *Spool) removeOldest() error {
 type losses struct {
 	gaps    []usage.Batch
 	batches int
+	most    int // gaps at most
 }
 
 // maxGaps bounds how many boots' gaps are carried along; beyond it the oldest
 // are merged into one that names no boot.
 const maxGaps = 32
+
+// gapsAtMost is maxGaps, or fewer where the gaps would take more than half a
+// segment: what is dropped must be larger than what is written for it.
+func (o Options) gapsAtMost() int {
+	return int(min(max(o.SegmentBytes/2/gapBytes, 1), maxGaps))
+}
 
 // lostIn reads what is lost with a segment. What cannot be read in it was
 // reported when it was found; the numbers around it show the hole.
@@ -125,7 +132,7 @@ func (s *Spool) lostIn(g segment) (losses, error) {
 	if s.ack.Segment == g.number {
 		from = max(from, s.ack.Offset)
 	}
-	var l losses
+	l := losses{most: s.opt.gapsAtMost()}
 	sc := scanner{r: f, limit: g.size, off: from}
 	for {
 		payload, err := sc.next()
@@ -153,7 +160,7 @@ func (l *losses) add(b usage.Batch) {
 		own.Span = g.Span
 	}
 	l.name(b, own)
-	if len(l.gaps) > maxGaps {
+	for len(l.gaps) > l.most { // one batch may bring two
 		extend(&l.gaps[0], l.gaps[1].Gap)
 		l.gaps[0].ProviderID = cmp.Or(l.gaps[0].ProviderID, l.gaps[1].ProviderID)
 		first := l.gaps[0].Gap

@@ -83,12 +83,12 @@ func countOnDisk(t *testing.T, dir string) int {
 
 func TestGapsOfEarlierBootsAreCarriedAlong(t *testing.T) {
 	dir := t.TempDir()
-	opt := Options{MaxBytes: 4000, SegmentBytes: 1000}
+	opt := Options{MaxBytes: 16000, SegmentBytes: 4000}
 	var boots []string
 	for range 4 {
 		s := mustOpen(t, dir, opt)
 		boots = append(boots, s.Boot())
-		for i := range 10 {
+		for i := range 40 {
 			mustAppend(t, s, minute(i, 600))
 		}
 		s.Close()
@@ -97,6 +97,32 @@ func TestGapsOfEarlierBootsAreCarriedAlong(t *testing.T) {
 		checkAccounted(t, dir, boot, 0)
 		if !namedOrThere(t, dir, boot) {
 			t.Errorf("boot %s left no trace", boot)
+		}
+	}
+}
+
+// What is written for what was dropped is less than that, also where an agent that
+// starts again and again left a boot for each batch.
+func TestGapsOfManyBootsStayWithinTheLimit(t *testing.T) {
+	for _, boots := range []int{10, 40, 120} {
+		dir := t.TempDir()
+		for i := range boots {
+			s := mustOpen(t, dir, Options{MaxBytes: 12000, SegmentBytes: 3000})
+			mustAppend(t, s, minute(i, 600))
+			if st := s.Status(); st.Bytes > 12000+3000 {
+				t.Fatalf("boot %d of %d: %d bytes on disk, limit 12000", i, boots, st.Bytes)
+			}
+			s.Close()
+		}
+		named := map[int]bool{}
+		rep, err := Verify(dir, func(e Entry) error {
+			for i := int(e.Batch.StartMS / 60000); i <= lastMinute(e.Batch); i++ {
+				named[i] = true
+			}
+			return nil
+		})
+		if err != nil || !rep.OK() || len(named) != boots {
+			t.Errorf("%d boots: %d minutes are there or named, %+v, %v", boots, len(named), rep, err)
 		}
 	}
 }
