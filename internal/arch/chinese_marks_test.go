@@ -44,7 +44,9 @@ func TestChineseMarks(t *testing.T) {
 	if pages < 40 {
 		t.Errorf("%d pages were looked at", pages)
 	}
-	const page = "internal/adapter/webui/static/messages.json"
+	const static = "internal/adapter/webui/static/"
+	check(static+"index.html", read(t, static+"index.html"))
+	const page = static + "messages.json"
 	var messages map[string]map[string]string
 	if err := json.Unmarshal([]byte(read(t, page)), &messages); err != nil {
 		t.Fatal(err)
