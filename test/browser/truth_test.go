@@ -17,7 +17,7 @@ func truth(t *testing.T, b *tab, server, _ string) {
 	b.visit(t, server+"/ui/?lang=en&theme=light#/truth?range=7d")
 	type team struct{ naive, own *big.Int }
 	cost, ms := map[string]*big.Int{}, map[string]*big.Int{}
-	rows := report(t, server+"/api/v1/report?by=gpu,mode,namespace,pod&"+lastHours(7*24*time.Hour))
+	rows := report(t, server+"/api/v1/report?by=gpu,mode,namespace,entry_kind&"+lastHours(7*24*time.Hour))
 	for _, r := range rows {
 		if g := r.Keys["gpu"]; g != "" {
 			if cost[g] == nil {

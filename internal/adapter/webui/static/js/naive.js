@@ -60,9 +60,9 @@ function take(x, r, naive, own, card) {
 const size = (v) => (v < 0n ? -v : v);
 const larger = (a, b) => (a > b ? 1 : a < b ? -1 : 0);
 
-// bills sets one section of a report by gpu, mode, namespace and pod beside what is
-// billed where everyone who was given a GPU, or a part of one, pays all of it for that
-// time. Amounts are of GPUs only, in billionths.
+// bills sets one section of a report by gpu, mode, namespace and entry_kind (what is held
+// without a grant apart) beside what is billed where everyone who was given a GPU, or a
+// part of one, pays all of it for that time. Amounts are of GPUs only, in billionths.
 export function bills(section) {
   const cards = cardsOf(section.rows), teams = new Map(), platform = new Map();
   const sum = { naive: 0n, own: 0n, assets: 0n };

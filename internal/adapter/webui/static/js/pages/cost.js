@@ -100,8 +100,13 @@ function Table({ s, by, q, other }) {
     <tr class="total"><td>${t('cost.sum')}</td><td class="num">${s.total.cost ? money(s.total.cost.total) : unknown}<${Mix} parts=${s.total.cost && s.total.cost.grades}/></td>${before && html`<td class="num">${other.total.cost ? money(other.total.cost.total) : unknown}</td><td class="num">${s.total.cost && other.total.cost ? money(fromNano(nano(other.total.cost.total) - nano(s.total.cost.total))) : unknown}</td>`}<td></td><td class="num">${gpuHours(s.total.quantities.allocated_gpu_ms)}</td><td class="num">${percent(usedOf(s.total))}</td></tr></tbody></table></div>`;
 }
 
-// seriesOf are the ten largest and what is left, then the platform's accounts, by time.
-function seriesOf(s, by, unit, began, to) {
+// TEN are the series that have a colour of their own: no more are asked for by time.
+const TEN = 10;
+const others = (rows) => rows.filter((r) => r.class !== 'platform').reduce((n, r) => n + (r.others || 1), -TEN);
+
+// seriesOf are the ten largest and what is left, then the platform's accounts, by time. left
+// is how many are in what is left.
+function seriesOf(s, by, unit, began, to, left) {
   const step = unit === 'hour' ? 3600000 : 86400000, from = Math.floor(began / step) * step, n = Math.max(1, Math.ceil((to - from) / step));
   const at = (text) => Math.round((keyTime(text) - from) / step);
   const of = new Map();
@@ -109,20 +114,19 @@ function seriesOf(s, by, unit, began, to) {
     if (!r.cost) continue;
     const i = at(r.keys[unit]);
     if (!(i >= 0 && i < n)) continue;
-    const name = nameOf(r, by);
-    if (!of.has(name)) of.set(name, { label: name, row: r, values: new Array(n).fill(0), sum: 0 });
-    const x = of.get(name), v = Number(r.cost.total);
+    const who = r.others ? '' : key({ ...r, keys: { ...r.keys, [unit]: '' } });
+    if (!of.has(who)) of.set(who, { label: nameOf(r, by), row: r, values: new Array(n).fill(0), sum: 0 });
+    const x = of.get(who), v = Number(r.cost.total);
     x.values[i] += v; x.sum += v;
   }
   // Where nothing at all was booked nothing is known: a gap, not zero.
   const known = new Array(n).fill(false);
   for (const x of of.values()) x.values.forEach((v, i) => { known[i] = known[i] || v !== 0; });
   for (const x of of.values()) x.values = x.values.map((v, i) => (known[i] ? v : null));
-  const all = [...of.values()], own = all.filter((x) => x.row.class !== 'platform').sort((a, b) => b.sum - a.sum);
-  const rest = own.splice(10);
-  const seen = new Map();
-  const out = own.map((x, i) => ({ ...x, colour: by === 'namespace' ? colourOf(x.row.keys.namespace) : 'c' + (i % 10), n: seen.set(x, i) }));
-  if (rest.length) out.push({ label: t('cost.others', { n: rest.length }), values: adding(rest, known), colour: 'cx' });
+  const all = [...of.values()], own = all.filter((x) => x.row.class !== 'platform' && !x.row.others).sort((a, b) => b.sum - a.sum);
+  const out = own.map((x, i) => ({ ...x, colour: by === 'namespace' ? colourOf(x.row.keys.namespace) : 'c' + i }));
+  const rest = of.get('');
+  if (rest) out.push({ ...rest, label: t('cost.others', { n: left }), colour: 'cx' });
   const platform = all.filter((x) => x.row.class === 'platform');
   if (platform.length) out.push({ label: t('cost.platform'), values: adding(platform, known), colour: 'idle' });
   return { series: out, times: Array.from({ length: n }, (_, i) => (from + i * step) / 1000), step: step / 1000 };
@@ -130,8 +134,8 @@ function seriesOf(s, by, unit, began, to) {
 
 const adding = (list, known) => known.map((k, i) => (k ? list.reduce((a, x) => a + x.values[i], 0) : null));
 
-function Chart({ s, by, unit, from, to, theme }) {
-  const { series, times, step } = useMemo(() => seriesOf(s, by, unit, from, to), [s, by, theme]);
+function Chart({ s, by, unit, from, to, theme, left }) {
+  const { series, times, step } = useMemo(() => seriesOf(s, by, unit, from, to, left), [s, by, theme, left]);
   if (!series.length) return html`<p class="soft">${t('cost.nothing')}</p>`;
   return html`<ul class="legend">${series.map((x) => html`<li><span class=${'chip ' + 'b-' + x.colour}></span>${x.label}</li>`)}</ul>
     <${Plot} times=${times} series=${series} stacked height=${230} format=${(v) => number(v, v && v < 10 ? 1 : 0)} theme=${theme} label=${t('cost.chart')} step=${step} from=${times[0]} to=${times[times.length - 1] + step}
@@ -161,7 +165,7 @@ export function Cost({ q, theme }) {
   const unit = to - from <= 3 * 86400000 ? 'hour' : 'day';
   const base = '/report?' + time + w.text + '&by=';
   const table = useAsk(base + byOf(by).join(',') + '&top=500');
-  const chart = useAsk(base + byOf(by).concat(unit).join(','));
+  const chart = useAsk(base + byOf(by).concat(unit).join(',') + '&top=' + TEN);
   const status = useAsk(editing ? '/status' : null), variant = variantOf(choice, status.data && status.data.policy), what = !!variant && (variant.split || variant.policy);
   const body = what && { report: { ...(s.month ? { month: s.month } : hs), by: byOf(by), where: w.list, ...(distributes(variant) ? { view: 'distributed' } : {}) }, variants: [variant] };
   const asked = useAsk(what ? JSON.stringify(body) : null, (text, signal) => post('/whatif', JSON.parse(text), signal));
@@ -188,7 +192,7 @@ export function Cost({ q, theme }) {
       const other = asked.data && asked.data.variants[0].report.sections.find((y) => y.currency === x.currency);
       return html`<section key=${x.currency}>
         ${x.unpriced.gpu_ms > 0 && html`<div class="note warn">${t('cost.unpriced.note', { n: gpuHours(x.unpriced.gpu_ms) })} <code>gputally price check</code></div>`}
-        ${x.currency && html`<div class="panel">${!w.list.length ? html`<${Balance} s=${x}/>` : html`<p>${t('cost.total')} <strong>${x.total.cost ? money(x.total.cost.total) : unknown} ${x.currency}</strong> <span class="soft small">${t('cost.filtered')}</span></p>`}${c && html`<${Chart} s=${c} by=${by} unit=${unit} from=${from} to=${to} theme=${theme}/>`}</div>`}
+        ${x.currency && html`<div class="panel">${!w.list.length ? html`<${Balance} s=${x}/>` : html`<p>${t('cost.total')} <strong>${x.total.cost ? money(x.total.cost.total) : unknown} ${x.currency}</strong> <span class="soft small">${t('cost.filtered')}</span></p>`}${c && html`<${Chart} s=${c} by=${by} unit=${unit} from=${from} to=${to} theme=${theme} left=${others(x.rows)}/>`}</div>`}
         ${other && x.currency && !w.list.length && html`<div class="panel whatif-total"><h2>${t('whatif.total')}</h2><${Balance} s=${other}/></div>`}
         <div class="panel"><${Table} s=${x} by=${by} q=${q} other=${other}/><p></p><button class="noprint" onClick=${() => hand(new Blob([csv(x, by)], { type: 'text/csv' }), 'cost-' + by + '.csv')}>${t('cost.csv')}</button></div></section>`;
     })}

@@ -11,18 +11,21 @@ import { Plot } from '../plot.js';
 const HOUR = 3600000;
 const none = (n) => new Array(n).fill(null);
 
+const kindOf = (k) => JSON.stringify([k.model, k.mode, k.profile]);
+
 // charged are the bytes that a workload held or kept from others, by hour. The ledger
-// has that in shares of GPUs; a GPU's size is what it held for its share, over all of
-// the time. Where an hour has a GPU of unknown size the hour is unknown.
+// has that in shares of GPUs; the size of GPUs of a kind is what the workload held for
+// its share of them, over all of the time. Where an hour has one of unknown size the hour
+// is unknown.
 function charged(rows, at, n) {
   const size = new Map(), out = none(n), dark = new Set();
   for (const r of rows) {
-    const x = r.quantities, s = size.get(r.keys.gpu) || { bytes: 0n, ms: 0n };
+    const x = r.quantities, s = size.get(kindOf(r.keys)) || { bytes: 0n, ms: 0n };
     s.bytes += BigInt(x.held_byte_ms); s.ms += BigInt(x.used_gpu_ms);
-    size.set(r.keys.gpu, s);
+    size.set(kindOf(r.keys), s);
   }
   for (const r of rows) {
-    const i = at(keyTime(r.keys.hour)), ms = r.quantities.allocated_gpu_ms, s = size.get(r.keys.gpu);
+    const i = at(keyTime(r.keys.hour)), ms = r.quantities.allocated_gpu_ms, s = size.get(kindOf(r.keys));
     if (!(i >= 0 && i < n) || !ms) continue;
     if (!s.ms) dark.add(i);
     else out[i] = (out[i] || 0) + Number((s.bytes * BigInt(ms)) / (s.ms * BigInt(HOUR)));

@@ -74,7 +74,7 @@ function Bill({ x, q }) {
 export function Truth({ q }) {
   const s = span(q, '24h'), time = hours(s);
   const fleet = useAsk('/fleet');
-  const report = useAsk('/report?by=gpu,mode,namespace,pod&' + time);
+  const report = useAsk('/report?by=gpu,mode,namespace,entry_kind&' + time);
   const f = useMemo(() => (fleet.data ? moment(fleet.data.nodes) : null), [fleet.data]);
   const sections = report.data ? report.data.sections.filter((x) => x.currency && x.rows.length) : [];
   const empty = report.data && !sections.length && f && !f.gpus;
@@ -89,5 +89,5 @@ export function Truth({ q }) {
     </tbody></table></div></div>`}
     ${report.data && !sections.length && !empty && html`<${Empty} title=${t('cost.none.title')}><p>${t('cost.none.how')}</p><p><code>gputally status</code></p><//>`}
     ${sections.map((x) => html`<${Bill} key=${x.currency} x=${x} q=${q}/>`)}
-    <${Command} line=${'gputally report --by gpu,mode,namespace,pod ' + flags(s)}/>`;
+    <${Command} line=${'gputally report --by gpu,mode,namespace,entry_kind ' + flags(s)}/>`;
 }

@@ -45,7 +45,7 @@ function One({ arg, q, theme }) {
   const [ns, kind, ...rest] = arg.split('/'), name = rest.join('/');
   const s = span(q, '7d'), hs = hourSpan(s), from = s.month ? s.from : Date.parse(hs.from), to = s.month ? s.to : Date.parse(hs.to);
   const where = '&where=' + encodeURIComponent('namespace=' + esc(ns)) + '&where=' + encodeURIComponent('workload_kind=' + esc(kind)) + '&where=' + encodeURIComponent('workload=' + esc(name));
-  const hour = useAsk('/report?by=hour,gpu&' + hours(s) + where), cards = useAsk('/report?by=gpu,model,mode&top=50&' + hours(s) + where);
+  const hour = useAsk('/report?by=hour,model,mode,profile&' + hours(s) + where), cards = useAsk('/report?by=gpu,model,mode&top=50&' + hours(s) + where);
   const did = useAsk('/advice/hours?namespace=' + encodeURIComponent(ns) + '&workload=' + encodeURIComponent(kind + '/' + name) + '&' + hours(s));
   const section = hour.data && hour.data.sections.find((x) => x.rows.length);
   const d = useMemo(() => (section ? byHour(section.rows, from, to) : null), [section]);
