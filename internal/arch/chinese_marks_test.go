@@ -14,16 +14,19 @@ import (
 // a mistake, and Chinese has its own. In code, in links and between figures they stay.
 var (
 	latinMark = regexp.MustCompile("\\p{Han}[,;:?!(]|[,;:?!]\\p{Han}|\\(`\\)")
-	remark    = regexp.MustCompile(`(?m)(?:^|\s)#\s.*$`)
-	notProse  = regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`\n]*`|\\]\\([^)\\s]*\\)|https?://\\S+|^    .*$")
+	// A line with Chinese in it is Chinese, also where it ends with a name or has one without
+	// a space behind the mark.
+	atName   = regexp.MustCompile("(?m)\\p{Han}.*[,;:?!]$|\\p{Han}.*[\\p{L}*%)`][,;?!][\\p{L}\\d*`]|\\p{Han}.*[*%)`]:[\\p{L}\\d*`]|[\\p{L}*%)`][,;?!][\\p{L}\\d*`].*\\p{Han}")
+	remark   = regexp.MustCompile(`(?m)(?:^|\s)#\s.*$`)
+	notProse = regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`\n]*`|\\]\\([^)\\s]*\\)|https?://\\S+|^    .*$")
 )
 
 // TestChineseMarks: Chinese text has Chinese marks, in pages, in what pages are made from
 // and in the web page.
 func TestChineseMarks(t *testing.T) {
 	check := func(path, text string) {
-		for _, found := range latinMark.FindAllStringIndex(text, 5) {
-			from, to := max(found[0]-40, 0), min(found[1]+40, len(text))
+		for _, found := range append(latinMark.FindAllStringIndex(text, 5), atName.FindAllStringIndex(text, 5)...) {
+			from, to := max(found[1]-50, 0), min(found[1]+40, len(text))
 			t.Errorf("%s: a Latin mark in Chinese text: …%s…", path, strings.ToValidUTF8(text[from:to], ""))
 		}
 	}
